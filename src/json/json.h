@@ -26,9 +26,10 @@ std::string WritePretty(const Value& value);
 // Compact with members sorted by key, for hashing and comparing.
 std::string WriteCanonical(const Value& value);
 
-// Every document of a YAML 1.2 stream, plain scalars typed by the core schema (so `no` is a string, `012` is 12,
-// `1e3` a number); `!!str`-quoted scalars stay strings. Duplicate keys, aliases beyond the limits and tags other than the
-// core schema's are refused. Empty documents are left out. Errors: kBadRequest with line and column.
+// Every document of a YAML 1.2 stream, plain scalars typed by the core schema (so `no` is a string, `012` is
+// 12, `1e3` a number); `!!str`-quoted scalars stay strings. Duplicate keys, aliases beyond the limits and
+// tags other than the core schema's are refused. Empty documents are left out. Errors: kBadRequest with line
+// and column.
 Result<std::vector<Value>> ParseYaml(std::string_view text, const Limits& limits = {});
 // Block style, strings quoted where they would read as something else.
 std::string WriteYaml(const Value& value);

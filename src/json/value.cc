@@ -40,6 +40,11 @@ Value& Object::operator[](std::string_view key) {
   return members_.back().second;
 }
 
+Value& Object::Append(std::string key, Value value) {
+  members_.emplace_back(std::move(key), std::move(value));
+  return members_.back().second;
+}
+
 bool Object::Erase(std::string_view key) {
   return std::erase_if(members_, [&](const Member& member) { return member.first == key; }) > 0;
 }
@@ -67,7 +72,9 @@ double Value::AsDouble(double fallback) const {
   if (IsInt()) return static_cast<double>(std::get<int64_t>(data_));
   return IsDouble() ? std::get<double>(data_) : fallback;
 }
-const std::string& Value::AsString() const { return IsString() ? std::get<std::string>(data_) : kEmptyString; }
+const std::string& Value::AsString() const {
+  return IsString() ? std::get<std::string>(data_) : kEmptyString;
+}
 const Array& Value::AsArray() const { return IsArray() ? std::get<Array>(data_) : kEmptyArray; }
 const Object& Value::AsObject() const { return IsObject() ? std::get<Object>(data_) : kEmptyObject; }
 
@@ -95,7 +102,8 @@ const Value& Value::At(std::string_view dotted) const {
     if (at->IsArray()) {
       size_t index = 0;
       const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), index);
-      if (error != std::errc() || end != part.data() + part.size() || index >= at->AsArray().size()) return kNull;
+      if (error != std::errc() || end != part.data() + part.size() || index >= at->AsArray().size())
+        return kNull;
       at = &at->AsArray()[index];
     } else {
       at = &(*at)[part];

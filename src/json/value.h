@@ -1,7 +1,7 @@
 // A JSON value: what objects look like between the wire and the typed model.
 //
-// Plain values: copy is deep. Objects keep the order in which members were added; two objects are equal when they have the
-// same members in any order. Integers that fit int64 stay integers; other numbers are doubles.
+// Plain values: copy is deep. Objects keep the order in which members were added; two objects are equal when
+// they have the same members in any order. Integers that fit int64 stay integers; other numbers are doubles.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +32,17 @@ class Object {
   // The member, made null when it was not there.
   Value& operator[](std::string_view key);
   bool Erase(std::string_view key);
+  // Adds a member that is known not to be there yet; constant time, for readers that looked themselves.
+  Value& Append(std::string key, Value value);
 
-  size_t size() const { return members_.size(); }
-  bool empty() const { return members_.empty(); }
-  auto begin() const { return members_.begin(); }
-  auto end() const { return members_.end(); }
-  auto begin() { return members_.begin(); }
-  auto end() { return members_.end(); }
+  using const_iterator = std::vector<Member>::const_iterator;
+  using iterator = std::vector<Member>::iterator;
+  size_t size() const;
+  bool empty() const;
+  const_iterator begin() const;
+  const_iterator end() const;
+  iterator begin();
+  iterator end();
   friend bool operator==(const Object& a, const Object& b);
 
  private:
@@ -81,7 +85,8 @@ class Value {
   Array& MakeArray();
   Object& MakeObject();
 
-  // A member of an object; the null value when absent or when this is no object. Chains: v["a"]["b"].AsString().
+  // A member of an object; the null value when absent or when this is no object. Chains:
+  // v["a"]["b"].AsString().
   const Value& operator[](std::string_view key) const;
   // "a.b.c" with numbers for array places; null when any part is absent. Keys with dots need operator[].
   const Value& At(std::string_view dotted) const;
@@ -98,5 +103,13 @@ class Value {
  private:
   std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> data_;
 };
+
+// Below Value, because they need its size.
+inline size_t Object::size() const { return members_.size(); }
+inline bool Object::empty() const { return members_.empty(); }
+inline Object::const_iterator Object::begin() const { return members_.begin(); }
+inline Object::const_iterator Object::end() const { return members_.end(); }
+inline Object::iterator Object::begin() { return members_.begin(); }
+inline Object::iterator Object::end() { return members_.end(); }
 
 }  // namespace cubeplane::json
