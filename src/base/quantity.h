@@ -28,10 +28,15 @@ class Quantity {
   // Finer than 10^-9 rounds up (away from zero), as Kubernetes does. Errors: kInvalid with what was found and what is
   // allowed, for malformed text and for values beyond ±(2^63−1) units. Time and memory are bounded by the text's length,
   // which may be at most kMaxText.
+  //
+  // Stricter than apimachinery in three places, where it takes what was not meant: values beyond the limit are errors (it
+  // cuts binary ones and lets decimal ones grow past what a server can add), exponents beyond 32 bits are errors (it
+  // wraps them), and a text without any digit ("", "+", "Ki") is an error (it reads 0).
   static Result<Quantity> Parse(std::string_view text);
   static constexpr size_t kMaxText = 64;
 
-  // The canonical text ("1500m", "128Mi", "1e3").
+  // The canonical text ("1500m", "128Mi", "1e3"), as CanonicalizeBytes makes it. (apimachinery repeats some texts as they
+  // were written, such as "+5" and "1.500"; here every value has one text per form.)
   std::string ToString() const;
 
   bool IsZero() const { return nano_ == 0; }
@@ -39,7 +44,8 @@ class Quantity {
   __int128 nano() const { return nano_; }
   Format format() const { return format_; }
 
-  // Rounded away from zero to the unit, saturating at the ends of int64, as Quantity.Value() and MilliValue().
+  // Rounded away from zero to the unit, saturating at the ends of int64, as Quantity.Value() and MilliValue(). (Those wrap
+  // at the ends, and round some negative amounts the other way.)
   int64_t Value() const;
   int64_t MilliValue() const;
   // True when it is a whole number of 10^-3 (of units).
