@@ -138,6 +138,7 @@ struct AttemptStatus {
   int32_t number = 1;
   std::string cluster, node, pod;                          // where it runs or ran
   std::string pod_uid;
+  int32_t pod_restarts = 0;                                // of the container in that pod, as last seen
   std::optional<Time> admitted, sent, started, ended;
   std::optional<int32_t> exit_code;
   std::string proof;                                       // how the end was proved: "pod Succeeded", "pod gone, same cluster"
