@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "base/strings.h"
 
 namespace cubeplane {
 namespace {
@@ -45,6 +46,13 @@ TEST(Error, TableMapsBothWays) {
   EXPECT_EQ(CodeFromHttp(409, "AlreadyExists"), Code::kAlreadyExists);
   EXPECT_EQ(CodeFromHttp(409, ""), Code::kConflict);
   EXPECT_EQ(CodeFromHttp(502, ""), Code::kUnavailable);
+}
+
+TEST(Strings, Base64BothWays) {
+  for (const char* text : {"", "a", "ab", "abc", "abcd"}) EXPECT_EQ(FromBase64(Base64(text)), text);
+  EXPECT_EQ(Base64("ab"), "YWI=");
+  for (const char* text : {"YWI", "YW=I", "Y===", "YWJ=", "YW I"}) EXPECT_FALSE(FromBase64(text)) << text;
+  EXPECT_EQ(Sha256Hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 }  // namespace

@@ -1,0 +1,460 @@
+#include "controller/workload/controller.h"
+
+#include "base/strings.h"
+
+#include "controller/names.h"
+#include "log/log.h"
+
+namespace cubeplane::controller::workload {
+namespace {
+
+using model::Phase;
+
+bool IsOurs(const json::Value& object, const std::string& workload_uid) {
+  return object["metadata"]["labels"][kLabelWorkload].AsString() == workload_uid;
+}
+
+json::Value Copy(const kube::Informer::Pointer& object) { return object ? *object : json::Value(); }
+
+}  // namespace
+
+Controller::Controller(Parts parts)
+    : parts_(std::move(parts)),
+      logs_(parts_.cluster.client(), parts_.log_folder, parts_.executor, parts_.pool),
+      loop_("workload", parts_.executor, parts_.random, [this](std::string uid) { return Reconcile(std::move(uid)); }) {}
+
+Controller::~Controller() {
+  if (listener_ != 0) parts_.ledger.RemoveListener(listener_);
+}
+
+void Controller::Start() {
+  listener_ = parts_.ledger.OnChange([this](const state::WatchEvent& event) {
+    if (event.kind != "Project") {
+      loop_.Mark(event.uid);
+      return;
+    }
+    // A project that has become ready lets its admitted workloads go.
+    for (const state::WorkloadPtr& workload : parts_.ledger.Workloads(event.name)) {
+      if (workload->status.phase == Phase::kAdmitted) loop_.Mark(workload->metadata.uid);
+    }
+  });
+  auto mark = [this](const std::string& name_space, const std::string& name) { MarkPod(name_space, name); };
+  parts_.cluster.pods().OnChange(mark);
+  parts_.cluster.stateful_sets().OnChange([this](const std::string& name_space, const std::string& name) {
+    if (const auto set = parts_.cluster.stateful_sets().Get(name_space, name)) {
+      loop_.Mark((*set)["metadata"]["labels"][kLabelWorkload].AsString());
+    }
+  });
+  for (const state::WorkloadPtr& workload : parts_.ledger.Workloads()) loop_.Mark(workload->metadata.uid);
+  loop_.Start(8);
+}
+
+async::Task<void> Controller::Stop() {
+  co_await loop_.Stop();
+  co_await logs_.Stop();
+}
+
+void Controller::MarkPod(const std::string& name_space, const std::string& name) {
+  const std::pair key(name_space, name);
+  const auto pod = parts_.cluster.pods().Get(name_space, name);
+  if (pod && (*pod)["metadata"]["labels"][kLabelInstance].AsString() == parts_.instance) {
+    uid_of_pod_[key] = (*pod)["metadata"]["labels"][kLabelWorkload].AsString();
+  }
+  const auto uid = uid_of_pod_.find(key);
+  if (uid == uid_of_pod_.end()) return;
+  loop_.Mark(uid->second);
+  if (!pod) uid_of_pod_.erase(uid);
+}
+
+Seen Controller::Observe(const model::Workload& workload) const {
+  Cluster& cluster = parts_.cluster;
+  const std::string name_space = NamespaceOf(workload.metadata.project);
+  Seen seen;
+  seen.caches_complete = cluster.Synced();
+  if (const state::ProjectPtr project = parts_.ledger.FindProject(workload.metadata.project)) {
+    for (const model::Condition& condition : project->status.conditions) {
+      if (condition.type == "Ready") seen.project_ready = condition.status;
+    }
+  }
+  seen.pod = Copy(cluster.pods().Get(name_space, PodName(workload)));
+  if (!IsOurs(seen.pod, workload.metadata.uid)) seen.pod = {};
+  seen.stateful_set = Copy(cluster.stateful_sets().Get(name_space, BaseName(workload)));
+  if (!IsOurs(seen.stateful_set, workload.metadata.uid)) seen.stateful_set = {};
+  return seen;
+}
+
+ObjectSettings Controller::SettingsFor(const model::Workload& workload) const {
+  ObjectSettings settings;
+  settings.instance = parts_.instance;
+  if (const state::ProjectPtr project = parts_.ledger.FindProject(workload.metadata.project)) {
+    for (const model::Binding& binding : project->spec.bindings) {
+      if (binding.cluster == parts_.cluster.name()) settings.resource_group = binding.resource_group;
+    }
+  }
+  if (workload.kind == model::WorkloadKind::kNotebook) {
+    settings.origin = parts_.entry.OriginOf(state::HostOf(workload.metadata.name, workload.metadata.project, parts_.domain));
+    settings.door_secret = parts_.door_key.SecretOf(workload.metadata.uid);
+  }
+  return settings;
+}
+
+async::Task<Outcome> Controller::Reconcile(std::string uid) {
+  const state::WorkloadPtr workload = parts_.ledger.FindByUid(uid);
+  if (!workload) {
+    Result<void> stopped = co_await StopStrangers(uid);
+    co_return Outcome{std::move(stopped), {}};
+  }
+  Seen seen = Observe(*workload);
+  if (!seen.caches_complete) co_return Outcome{{}, std::chrono::milliseconds(200)};
+  Plan plan = Decide(*workload, seen, parts_.clock.Now());
+  if (plan.steps == std::vector{Step::kLook}) {
+    Result<json::Value> pod = co_await FindPod(workload);
+    if (!pod) co_return Outcome{Fail(pod.error()), {}};
+    seen.pod = std::move(*pod);
+    seen.absence_confirmed = seen.pod.IsNull();
+    plan = Decide(*workload, seen, parts_.clock.Now());
+  }
+  for (const Step step : plan.steps) {
+    Result<void> done = co_await Apply(workload, step, plan);
+    if (!done) co_return Outcome{std::move(done), {}};
+  }
+  co_return Outcome{{}, plan.again};
+}
+
+async::Task<Result<void>> Controller::Apply(state::WorkloadPtr workload, Step step, Plan plan) {
+  Result<void> done;
+  switch (step) {
+    case Step::kSend:
+      done = co_await Send(workload);
+      break;
+    case Step::kScaleUp:
+      done = co_await ScaleUp(workload);
+      break;
+    case Step::kSetStatus:
+      done = co_await SetStatus(workload, plan.status);
+      break;
+    case Step::kStopPod:
+      done = co_await StopPod(workload);
+      break;
+    case Step::kScaleDown:
+      done = co_await ScaleDown(workload);
+      break;
+    case Step::kKeepLog:
+      done = co_await KeepLog(workload);
+      break;
+    case Step::kEnd:
+      done = co_await End(workload, plan.end);
+      break;
+    case Step::kRemovePod:
+      done = co_await RemovePod(workload);
+      break;
+    case Step::kCleanUp:
+      done = co_await CleanUp(workload);
+      break;
+    case Step::kForget:
+      done = co_await parts_.ledger.Forget(workload->metadata.uid);
+      break;
+    case Step::kLook:
+      break;  // done before, in Reconcile
+  }
+  co_return done;
+}
+
+// ---- Sending ----------------------------------------------------------------------------------------------------------
+
+async::Task<Result<void>> Controller::Send(state::WorkloadPtr workload) {
+  const bool notebook = workload->kind == model::WorkloadKind::kNotebook;
+  const ObjectSettings settings = SettingsFor(*workload);
+  json::Value trial = notebook ? NotebookTrialPod(*workload, settings) : TrainingPod(*workload, settings);
+  Result<bool> fits = co_await TryOut(workload, std::move(trial));
+  CO_RETURN_IF_ERROR(fits);
+  if (!*fits) co_return Result<void>();
+  Result<void> sent;
+  if (notebook) {
+    sent = co_await SendNotebook(workload);
+  } else {
+    sent = co_await SendTraining(workload);
+  }
+  co_return sent;
+}
+
+// Asks the cluster's own admission. False: it refused, and the ledger knows.
+async::Task<Result<bool>> Controller::TryOut(state::WorkloadPtr workload, json::Value pod) {
+  const std::string name_space = NamespaceOf(workload->metadata.project);
+  Result<json::Value> trial = co_await parts_.cluster.client().Create(kube::kPods, name_space, std::move(pod), {.dry_run = true});
+  if (trial || trial.error().code == Code::kAlreadyExists) co_return true;
+  const Error& error = trial.error();
+  if (Retryable(error.code) || error.code == Code::kUnauthenticated || error.code == Code::kNotFound) {
+    co_return Fail(error.Wrap("trying out the pod of " + workload->metadata.name));
+  }
+  const std::string& uid = workload->metadata.uid;
+  const int32_t attempt = CurrentAttempt(*workload);
+  if (error.message.find("exceeded quota") != std::string::npos) {
+    // Not a failure: the workload keeps its place and says what the cluster said.
+    model::Reason reason{"cluster_quota", {{"cluster", parts_.cluster.name()}, {"message", error.message}}};
+    Result<void> back = co_await parts_.ledger.ClusterRefused(uid, attempt, std::move(reason));
+    CO_RETURN_IF_ERROR(back);
+    co_return false;
+  }
+  EndDecision end;
+  end.phase = Phase::kFailed;
+  end.reason = {"cluster_refused", {{"message", error.message}}};
+  end.proof = "refused by the cluster's dry run; nothing was created";
+  Result<void> ended = co_await End(workload, std::move(end));
+  CO_RETURN_IF_ERROR(ended);
+  co_return false;
+}
+
+async::Task<Result<void>> Controller::SendTraining(state::WorkloadPtr workload) {
+  const std::string& uid = workload->metadata.uid;
+  const int32_t attempt = CurrentAttempt(*workload);
+  const std::string name_space = NamespaceOf(workload->metadata.project);
+  const auto name_space_object = parts_.cluster.namespaces().Get("", name_space);
+  if (!name_space_object) co_return Fail(Code::kUnavailable, "namespace " + name_space + " is not there yet");
+  Result<bool> first = co_await parts_.ledger.MarkSent(uid, attempt, parts_.cluster.identity(),
+                                                       name_space_object->At("metadata.uid").AsString());
+  CO_RETURN_IF_ERROR(first);
+  if (!*first) {
+    // We were killed, or lost the answer, between the mark and the end of a create. Only the cluster knows.
+    Result<json::Value> pod = co_await FindPod(workload);
+    CO_RETURN_IF_ERROR(pod);
+    if (pod->IsNull()) {
+      const Mono now = parts_.clock.MonoNow();
+      const Mono since = looked_for_.emplace(uid, now).first->second;
+      if (now - since < parts_.cluster.late_create()) {
+        co_return Fail(Code::kUnavailable, "waiting whether the pod of " + workload->metadata.name + " still appears");
+      }
+      looked_for_.erase(uid);
+      EndDecision end;
+      end.phase = Phase::kFailed;
+      end.reason = {"never_arrived", {{"pod", PodName(*workload)}}};
+      end.proof = "sent, but pod " + PodName(*workload) + " not found by the API server";
+      end.retry = true;
+      Result<void> ended = co_await End(workload, std::move(end));
+      co_return ended;
+    }
+    looked_for_.erase(uid);
+  } else {
+    Result<void> code = co_await CreateCode(workload);
+    CO_RETURN_IF_ERROR(code);
+    Result<void> made = co_await CreateUnlessThere(kube::kPods, TrainingPod(*workload, SettingsFor(*workload)));
+    CO_RETURN_IF_ERROR(made);
+  }
+  StatusPatch status;
+  status.pod = PodName(*workload);
+  Result<void> shown = co_await SetStatus(workload, std::move(status));
+  co_return shown;
+}
+
+async::Task<Result<void>> Controller::SendNotebook(state::WorkloadPtr workload) {
+  const ObjectSettings settings = SettingsFor(*workload);
+  const std::string name_space = NamespaceOf(workload->metadata.project);
+  const auto name_space_object = parts_.cluster.namespaces().Get("", name_space);
+  if (!name_space_object) co_return Fail(Code::kUnavailable, "namespace " + name_space + " is not there yet");
+  // A StatefulSet never has two pods of one name alive, so a second try is harmless: the mark is for the record.
+  Result<bool> first = co_await parts_.ledger.MarkSent(workload->metadata.uid, CurrentAttempt(*workload),
+                                                       parts_.cluster.identity(),
+                                                       name_space_object->At("metadata.uid").AsString());
+  CO_RETURN_IF_ERROR(first);
+  Result<void> code = co_await CreateCode(workload);
+  CO_RETURN_IF_ERROR(code);
+  Result<void> secret = co_await CreateUnlessThere(kube::kSecrets, DoorSecretObject(*workload, settings));
+  CO_RETURN_IF_ERROR(secret);
+  Result<void> service = co_await CreateUnlessThere(kube::kServices, NotebookService(*workload, settings));
+  CO_RETURN_IF_ERROR(service);
+  Result<void> set = co_await CreateUnlessThere(kube::kStatefulSets, NotebookStatefulSet(*workload, settings, 1));
+  CO_RETURN_IF_ERROR(set);
+  StatusPatch status;
+  status.pod = PodName(*workload);
+  Result<void> shown = co_await SetStatus(workload, std::move(status));
+  co_return shown;
+}
+
+async::Task<Result<void>> Controller::CreateUnlessThere(kube::Resource resource, json::Value object) {
+  const std::string name_space = object.At("metadata.namespace").AsString();
+  const std::string name = object.At("metadata.name").AsString();
+  const std::string uid = object["metadata"]["labels"][kLabelWorkload].AsString();
+  Result<json::Value> made = co_await parts_.cluster.client().Create(resource, name_space, std::move(object));
+  if (made) co_return Result<void>();
+  if (made.error().code != Code::kAlreadyExists) co_return Fail(made.error().Wrap("creating " + resource.kind + " " + name));
+  Result<json::Value> there = co_await parts_.cluster.client().Get(resource, name_space, name);
+  CO_RETURN_IF_ERROR(there);
+  if (!IsOurs(*there, uid)) {
+    co_return Fail(Code::kAlreadyExists, resource.kind + " " + name_space + "/" + name + " is there and is not ours");
+  }
+  co_return Result<void>();
+}
+
+async::Task<Result<void>> Controller::CreateCode(state::WorkloadPtr workload) {
+  if (workload->spec.code.empty()) co_return Result<void>();
+  auto bytes = std::make_shared<std::string>();
+  auto look = [bytes, digest = workload->spec.code](storage::Reader& reader) -> Result<void> {
+    ASSIGN_OR_RETURN(auto blob, reader.GetBlob(digest));
+    if (!blob) return Fail(Code::kNotFound, "the uploaded code " + digest + " is no longer there");
+    *bytes = std::move(blob->bytes);
+    return {};
+  };
+  Result<void> read = co_await parts_.store.Read(std::move(look));
+  CO_RETURN_IF_ERROR(read);
+  json::Value object = CodeConfigMap(*workload, SettingsFor(*workload), Base64(*bytes));
+  Result<void> made = co_await CreateUnlessThere(kube::kConfigMaps, std::move(object));
+  co_return made;
+}
+
+// ---- Watching, stopping, ending ---------------------------------------------------------------------------------------
+
+async::Task<Result<json::Value>> Controller::FindPod(state::WorkloadPtr workload) {
+  const std::string name_space = NamespaceOf(workload->metadata.project);
+  Result<json::Value> pod = co_await parts_.cluster.client().Get(kube::kPods, name_space, PodName(*workload));
+  if (!pod && pod.error().code == Code::kNotFound) co_return json::Value();
+  CO_RETURN_IF_ERROR(pod);
+  if (!IsOurs(*pod, workload->metadata.uid)) co_return json::Value();
+  co_return std::move(*pod);
+}
+
+async::Task<Result<void>> Controller::SetStatus(state::WorkloadPtr workload, StatusPatch patch) {
+  const std::string address = workload->kind == model::WorkloadKind::kNotebook && patch.phase == Phase::kRunning
+                                  ? SettingsFor(*workload).origin
+                                  : std::string();
+  const Time now = parts_.clock.Now();
+  auto update = [patch, address, now, cluster = parts_.cluster.name()](model::WorkloadStatus& status) {
+    // A stop that came meanwhile is not undone by what was seen before it.
+    if (status.phase == Phase::kStopping && patch.phase != Phase::kStopping) return;
+    status.phase = patch.phase;
+    status.reason = patch.reason;
+    status.details.clear();
+    status.restarts = patch.restarts;
+    status.address = address;
+    if (!status.sent) status.sent = now;
+    if (patch.phase == Phase::kRunning && !status.started) status.started = patch.started.value_or(now);
+    if (status.attempts.empty()) status.attempts.push_back({});
+    model::AttemptStatus& attempt = status.attempts.back();
+    attempt.cluster = cluster;
+    attempt.pod = patch.pod;
+    if (!patch.node.empty()) attempt.node = patch.node;
+    if (!patch.pod_uid.empty()) {
+      attempt.pod_uid = patch.pod_uid;
+      attempt.pod_restarts = patch.pod_restarts;
+    }
+    if (!attempt.sent) attempt.sent = now;
+    if (patch.started && !attempt.started) attempt.started = patch.started;
+  };
+  Result<void> done = co_await parts_.ledger.UpdateStatus(workload->metadata.uid, std::move(update));
+  co_return done;
+}
+
+async::Task<Result<void>> Controller::StopPod(state::WorkloadPtr workload) {
+  const std::string name_space = NamespaceOf(workload->metadata.project);
+  const std::string pod = PodName(*workload);
+  // The log is followed from before the end: once deleted, the pod takes its log along.
+  logs_.Follow(name_space, pod, logs_.PathOf(workload->metadata.uid, CurrentAttempt(*workload)));
+  Result<json::Value> deleted = co_await parts_.cluster.client().Delete(kube::kPods, name_space, pod);
+  if (!deleted && deleted.error().code != Code::kNotFound) co_return Fail(deleted.error().Wrap("stopping pod " + pod));
+  co_return Result<void>();
+}
+
+async::Task<Result<void>> Controller::RemovePod(state::WorkloadPtr workload) {
+  const std::string name_space = NamespaceOf(workload->metadata.project);
+  kube::DeleteOptions options;
+  options.grace_seconds = 0;
+  Result<json::Value> deleted =
+      co_await parts_.cluster.client().Delete(kube::kPods, name_space, PodName(*workload), std::move(options));
+  if (!deleted && deleted.error().code != Code::kNotFound) co_return Fail(deleted.error().Wrap("removing an ended pod"));
+  co_return Result<void>();
+}
+
+async::Task<Result<void>> Controller::KeepLog(state::WorkloadPtr workload) {
+  const std::string path = logs_.PathOf(workload->metadata.uid, CurrentAttempt(*workload));
+  if (logs_.IsFollowing(path)) co_return Result<void>();
+  Result<void> kept = co_await logs_.Keep(NamespaceOf(workload->metadata.project), PodName(*workload), path);
+  if (!kept) {
+    log::Warn("a log was not kept", {{"workload", workload->metadata.project + "/" + workload->metadata.name},
+                                     {"error", kept.error().message}});
+  }
+  co_return Result<void>();
+}
+
+async::Task<Result<void>> Controller::End(state::WorkloadPtr workload, EndDecision decision) {
+  const std::string& uid = workload->metadata.uid;
+  const int32_t attempt = CurrentAttempt(*workload);
+  if (workload->kind == model::WorkloadKind::kTrainingJob) {
+    storage::KeptLog kept{.workload_uid = uid, .attempt = attempt, .path = logs_.PathOf(uid, attempt), .ended = parts_.clock.Now()};
+    Result<void> known = co_await parts_.ledger.KeepLog(std::move(kept));
+    CO_RETURN_IF_ERROR(known);
+  }
+  state::Ledger::End end{.phase = decision.phase,
+                         .reason = std::move(decision.reason),
+                         .proof = std::move(decision.proof),
+                         .exit_code = decision.exit_code,
+                         .result = std::move(decision.result),
+                         .at = parts_.clock.Now(),
+                         .retry = decision.retry};
+  Result<void> done = co_await parts_.ledger.EndAttempt(uid, attempt, std::move(end));
+  co_return done;
+}
+
+// ---- The notebook's StatefulSet ---------------------------------------------------------------------------------------
+
+async::Task<Result<void>> Controller::ScaleUp(state::WorkloadPtr workload) {
+  const ObjectSettings settings = SettingsFor(*workload);
+  Result<bool> fits = co_await TryOut(workload, NotebookTrialPod(*workload, settings));
+  CO_RETURN_IF_ERROR(fits);
+  if (!*fits) co_return Result<void>();
+  const std::string name_space = NamespaceOf(workload->metadata.project);
+  Result<json::Value> there = co_await parts_.cluster.client().Get(kube::kStatefulSets, name_space, BaseName(*workload));
+  CO_RETURN_IF_ERROR(there);
+  const json::Value wanted = NotebookStatefulSet(*workload, settings, 1);
+  json::Object& spec = there->MakeObject()["spec"].MakeObject();
+  spec.Set("replicas", 1);
+  spec.Set("template", wanted["spec"]["template"]);
+  Result<json::Value> updated = co_await parts_.cluster.client().Update(kube::kStatefulSets, name_space, std::move(*there));
+  if (!updated) co_return Fail(updated.error().Wrap("starting " + workload->metadata.name));
+  StatusPatch status;
+  status.pod = PodName(*workload);
+  status.restarts = workload->status.restarts;
+  Result<void> shown = co_await SetStatus(workload, std::move(status));
+  co_return shown;
+}
+
+async::Task<Result<void>> Controller::ScaleDown(state::WorkloadPtr workload) {
+  json::Value patch = json::Object{{"spec", json::Object{{"replicas", 0}}}};
+  Result<json::Value> patched =
+      co_await parts_.cluster.client().Patch(kube::kStatefulSets, NamespaceOf(workload->metadata.project), BaseName(*workload),
+                                             kube::PatchType::kMerge, std::move(patch));
+  if (!patched && patched.error().code != Code::kNotFound) {
+    co_return Fail(patched.error().Wrap("stopping " + workload->metadata.name));
+  }
+  co_return Result<void>();
+}
+
+async::Task<Result<void>> Controller::CleanUp(state::WorkloadPtr workload) {
+  const std::string name_space = NamespaceOf(workload->metadata.project);
+  const std::pair<kube::Resource, std::string> objects[] = {{kube::kStatefulSets, BaseName(*workload)},
+                                                            {kube::kServices, BaseName(*workload)},
+                                                            {kube::kSecrets, SecretName(*workload)},
+                                                            {kube::kConfigMaps, CodeName(*workload)}};
+  for (const auto& [resource, name] : objects) {
+    Result<json::Value> gone = co_await parts_.cluster.client().Delete(resource, name_space, name);
+    if (!gone && gone.error().code != Code::kNotFound) co_return Fail(gone.error().Wrap("removing " + resource.kind + " " + name));
+  }
+  co_return Result<void>();
+}
+
+async::Task<Result<void>> Controller::StopStrangers(std::string uid) {
+  if (!parts_.cluster.Synced() || uid.empty()) co_return Result<void>();
+  for (const kube::Informer::Pointer& pod : parts_.cluster.pods().List()) {
+    const json::Value& metadata = (*pod)["metadata"];
+    if (!IsOurs(*pod, uid) || metadata["labels"][kLabelInstance].AsString() != parts_.instance) continue;
+    if (metadata.Contains("deletionTimestamp")) continue;
+    log::Warn("stopping a pod of ours that the ledger does not know",
+              {{"pod", metadata["namespace"].AsString() + "/" + metadata["name"].AsString()}, {"workload", uid}});
+    kube::DeleteOptions options;
+    options.uid = metadata["uid"].AsString();
+    Result<json::Value> deleted = co_await parts_.cluster.client().Delete(
+        kube::kPods, metadata["namespace"].AsString(), metadata["name"].AsString(), std::move(options));
+    if (!deleted && deleted.error().code != Code::kNotFound) co_return Fail(deleted.error().Wrap("stopping a stranger"));
+  }
+  co_return Result<void>();
+}
+
+}  // namespace cubeplane::controller::workload
