@@ -51,7 +51,6 @@ class Informer {
   async::Task<void> Run();
   async::Task<Result<void>> ListOnce();
   async::Task<Result<void>> WatchOnce();
-  void Put(json::Value object);
   void Notify(const Key& key);
 
   Client& client_;
