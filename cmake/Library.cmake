@@ -5,11 +5,15 @@
 # DEPS are folders of this project, LIBS are outside libraries (used by this folder's own .cc files only).
 # Sources are all *.cc below the folder except *_test.cc, *_fuzz.cc and testing/ (helpers for tests).
 # The link test takes the whole archive with its declared DEPS alone: a symbol from an undeclared folder is an
-# undefined reference there. tools/check_layers holds the same for headers.
+# undefined reference there. EXCLUDE is a regular expression of paths that make a library of their own.
+# tools/check_layers holds the same for headers.
 function(cubeplane_library name)
-  cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TEST_LIBS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "EXCLUDE" "DEPS;LIBS;TEST_LIBS;TEST_DEPS" ${ARGN})
   set(dir ${CMAKE_CURRENT_SOURCE_DIR})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
+  if(ARG_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX "${ARG_EXCLUDE}")
+  endif()
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|_fuzz)\\.cc$|/testing/")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$|/testing/.*\\.cc$")
