@@ -9,8 +9,10 @@ constexpr Duration kLookAgain = std::chrono::seconds(30);
 
 }  // namespace
 
-Controller::Controller(state::Ledger& ledger, async::Executor& executor, Random& random)
-    : ledger_(ledger), loop_("admission", executor, random, [this](std::string key) { return Reconcile(std::move(key)); }) {}
+Controller::Controller(state::Ledger& ledger, Cluster& cluster, async::Executor& executor, Random& random)
+    : ledger_(ledger),
+      cluster_(cluster),
+      loop_("admission", executor, random, [this](std::string key) { return Reconcile(std::move(key)); }) {}
 
 Controller::~Controller() {
   if (listener_ != 0) ledger_.RemoveListener(listener_);
@@ -18,8 +20,25 @@ Controller::~Controller() {
 
 void Controller::Start() {
   listener_ = ledger_.OnChange([this](const state::WatchEvent&) { loop_.Mark(kAll); });
+  cluster_.nodes().OnChange([this](const std::string&, const std::string&) {
+    ReadNodes();
+    loop_.Mark(kAll);
+  });
   loop_.Mark(kAll);
   loop_.Start(1);
+}
+
+void Controller::ReadNodes() {
+  if (!cluster_.nodes().Synced()) return;
+  std::vector<model::ResourceList> nodes;
+  for (const kube::Informer::Pointer& node : cluster_.nodes().List()) {
+    model::ResourceList allocatable;
+    for (const auto& [name, amount] : node->At("status.allocatable").AsObject()) {
+      if (const Result<Quantity> quantity = Quantity::Parse(amount.AsString())) allocatable[name] = *quantity;
+    }
+    nodes.push_back(std::move(allocatable));
+  }
+  ledger_.settings().node_allocatable[cluster_.name()] = std::move(nodes);
 }
 
 async::Task<void> Controller::Stop() { co_await loop_.Stop(); }

@@ -106,13 +106,13 @@ async::Task<Outcome> Controller::Reconcile(std::string uid) {
   }
   Seen seen = Observe(*workload);
   if (!seen.caches_complete) co_return Outcome{{}, std::chrono::milliseconds(200)};
-  Plan plan = Decide(*workload, seen, parts_.clock.Now());
+  Plan plan = parts_.decide(*workload, seen, parts_.clock.Now());
   if (plan.steps == std::vector{Step::kLook}) {
     Result<json::Value> pod = co_await FindPod(workload);
     if (!pod) co_return Outcome{Fail(pod.error()), {}};
     seen.pod = std::move(*pod);
     seen.absence_confirmed = seen.pod.IsNull();
-    plan = Decide(*workload, seen, parts_.clock.Now());
+    plan = parts_.decide(*workload, seen, parts_.clock.Now());
   }
   for (const Step step : plan.steps) {
     Result<void> done = co_await Apply(workload, step, plan);

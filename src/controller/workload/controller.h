@@ -1,6 +1,7 @@
 // Carries workloads through their life in one cluster: the loop around workload/decide.h.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -28,6 +29,8 @@ struct Parts {
   const Clock& clock;
   Random& random;
   std::string instance, domain, log_folder;
+  // The decision itself; the simulation plants a wrong one here to show that its checks find it.
+  std::function<Plan(const model::Workload&, const Seen&, Time)> decide = Decide;
 };
 
 // Threading: on the control thread.

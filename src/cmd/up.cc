@@ -1,0 +1,249 @@
+#include "cmd/up.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+
+#include "cli/exit_codes.h"
+#include "engine/node/node.h"
+#include "engine/node/sweep.h"
+#include "gateway/gateway.h"
+#include "json/json.h"
+#include "async/loop.h"
+
+namespace cubeplane::cmd {
+namespace {
+
+constexpr int kMaxRestarts = 10;             // of a killed child within kRestartWindow
+constexpr time_t kRestartWindow_s = 300;
+constexpr int kStopSeconds = 20;
+
+int Say(const Error& error) {
+  std::fprintf(stderr, "cubeplane: %s\n", error.message.c_str());
+  return cli::ExitFor(HttpStatus(error.code), error.reason);
+}
+
+engine::node::NodeOptions NodeOptionsOf(const UpOptions& options, const Places& places) {
+  engine::node::NodeOptions node;
+  node.socket = places.node_socket();
+  node.config.data = places.data;
+  node.config.run = places.run;
+  node.config.reader = places.service.uid;
+  for (const std::string& environment : options.environments) {
+    const size_t equals = environment.find('=');
+    node.config.environments[environment.substr(0, equals)] = environment.substr(equals + 1);
+  }
+  node.config.outbound_allow = options.outbound_allow;
+  node.trust_tenants = options.trust_tenants;
+  if (!places.root) node.uids = places.data + "/uids";
+  return node;
+}
+
+// In the child: its own process group, so that a Ctrl-C reaches the parent only, and an end with the parent.
+void BecomeChild(int dies_by, pid_t parent) {
+  setpgid(0, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  prctl(PR_SET_PDEATHSIG, dies_by);
+  if (getppid() != parent) _exit(1);
+}
+
+// Gives root up for good; false when the kernel would not.
+bool DropRights(const Places& places) {
+  if (!places.root) return true;
+  if (initgroups(places.service.name.c_str(), places.service.gid) != 0) return false;
+  if (setresgid(places.service.gid, places.service.gid, places.service.gid) != 0) return false;
+  if (setresuid(places.service.uid, places.service.uid, places.service.uid) != 0) return false;
+  return setuid(0) != 0;
+}
+
+pid_t StartNode(const UpOptions& options, const Places& places) {
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child != 0) return child;
+  BecomeChild(SIGTERM, parent);
+  prctl(PR_SET_NAME, "cubeplane-node");
+  const Result<void> ran = engine::node::RunNode(NodeOptionsOf(options, places));
+  if (!ran) Say(ran.error());
+  _exit(ran ? 0 : cli::ExitFor(HttpStatus(ran.error().code), ran.error().reason));
+}
+
+pid_t StartPlane(const UpOptions& options, const Places& places) {
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child != 0) return child;
+  if (!DropRights(places)) {
+    std::fprintf(stderr, "cubeplane: root could not be given up, so nothing is started\n");
+    _exit(1);
+  }
+  // After the change of user: it erases the signal of the parent's death.
+  BecomeChild(SIGTERM, parent);
+  prctl(PR_SET_NAME, "cubeplane");
+  const int code = RunPlane(options, places);
+  std::fflush(nullptr);
+  _exit(code);
+}
+
+// Waits until the node process answers on its socket, or has ended.
+bool NodeIsUp(const Places& places, pid_t node) {
+  for (int i = 0; i < 400; ++i) {
+    struct stat socket {};
+    if (stat(places.node_socket().c_str(), &socket) == 0 && S_ISSOCK(socket.st_mode)) return true;
+    int status;
+    if (waitpid(node, &status, WNOHANG) == node) return false;
+    usleep(25'000);
+  }
+  return false;
+}
+
+class Restarts {
+ public:
+  // True while a killed child may be started once more.
+  bool Allow() {
+    const time_t now = time(nullptr);
+    if (now - window_ > kRestartWindow_s) {
+      window_ = now;
+      count_ = 0;
+    }
+    return ++count_ <= kMaxRestarts;
+  }
+
+ private:
+  time_t window_ = 0;
+  int count_ = 0;
+};
+
+void End(pid_t child) {
+  if (child <= 0) return;
+  kill(child, SIGTERM);
+  for (int i = 0; i < kStopSeconds * 40; ++i) {
+    int status;
+    const pid_t done = waitpid(child, &status, WNOHANG);
+    if (done == child || (done < 0 && errno == ECHILD)) return;
+    usleep(25'000);
+  }
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+int Watch(const UpOptions& options, const Places& places) {
+  sigset_t watched;
+  sigemptyset(&watched);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) sigaddset(&watched, signal);
+  sigprocmask(SIG_BLOCK, &watched, nullptr);
+
+  unlink(places.node_socket().c_str());
+  pid_t node = StartNode(options, places);
+  if (!NodeIsUp(places, node)) {
+    End(node);
+    return 1;
+  }
+  pid_t plane = StartPlane(options, places);
+  Restarts restarts;
+  int code = 0;
+  for (bool stopping = false; !stopping;) {
+    int signal = 0;
+    sigwait(&watched, &signal);
+    if (signal != SIGCHLD) break;
+    int status;
+    for (pid_t ended; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
+      const bool killed = WIFSIGNALED(status);
+      if (ended == plane && !killed) {
+        code = WEXITSTATUS(status);
+        plane = -1;
+        stopping = true;
+      } else if (ended == plane || ended == node) {
+        const bool is_node = ended == node;
+        std::fprintf(stderr, "cubeplane: the %s has ended (%s %d); starting it again, work goes on\n",
+                     is_node ? "node process" : "control plane", killed ? "signal" : "code",
+                     killed ? WTERMSIG(status) : WEXITSTATUS(status));
+        if (!restarts.Allow()) {
+          std::fprintf(stderr, "cubeplane: it ended too often, giving up; work goes on\n");
+          (is_node ? node : plane) = -1;
+          code = 1;
+          stopping = true;
+          break;
+        }
+        usleep(300'000);
+        (is_node ? node : plane) = is_node ? StartNode(options, places) : StartPlane(options, places);
+      }
+    }
+  }
+  End(plane);
+  End(node);
+  return code;
+}
+
+Result<void> EndGateway(const Places& places) {
+  const std::string file = places.gateway_run();
+  if (!std::filesystem::exists(file)) return {};
+  gateway::GatewayOptions options{.run_folder = file,
+                                  .state_folder = places.data + "/gateway",
+                                  .platform_socket = places.platform_socket(),
+                                  .instance = places.short_instance};
+  static SystemClock clock;
+  static SystemRandom random;
+  async::Loop loop(clock);
+  gateway::Gateway gateway(options, loop, random, [](const std::string&) {});
+  return async::RunToEnd(loop, gateway.Stop(true));
+}
+
+}  // namespace
+
+int UpMain(int argc, char** argv) {
+  const Result<UpOptions> options = ParseOptions(argc, argv, 2);
+  if (!options) return Say(options.error());
+  if (options->help) {
+    std::fputs(UpHelp().c_str(), stdout);
+    return 0;
+  }
+  SystemClock clock;
+  SystemRandom random;
+  const Result<Places> places = Prepare(options->data, options->service_user, clock, random);
+  if (!places) return Say(places.error());
+  const Result<DataLock> lock = DataLock::Take(*places);
+  if (!lock) return Say(lock.error());
+  return Watch(*options, *places);
+}
+
+int DownMain(int argc, char** argv) {
+  const Result<UpOptions> options = ParseOptions(argc, argv, 2);
+  if (!options) return Say(options.error());
+  if (options->help) {
+    std::fputs("cubeplane down [--data DIR]: end the control plane, all its work and its gateway; files stay\n", stdout);
+    return 0;
+  }
+  const Result<Places> places = Open(options->data);
+  if (!places) return Say(places.error());
+  if (const std::optional<pid_t> holder = DataLock::Holder(*places)) {
+    std::fprintf(stderr, "stopping the control plane (process %d)\n", *holder);
+    if (kill(*holder, SIGTERM) != 0 && errno == EPERM) {
+      return Say(Error(Code::kForbidden, "process " + std::to_string(*holder) + " belongs to another user"));
+    }
+    for (int i = 0; i < kStopSeconds * 40 && DataLock::Holder(*places); ++i) usleep(25'000);
+    if (DataLock::Holder(*places)) return Say(Error(Code::kTimeout, "the control plane does not stop"));
+  }
+  std::fprintf(stderr, "ending all work\n");
+  const Result<void> swept = engine::node::SweepInstance(places->data);
+  const Result<void> ended = EndGateway(*places);
+  if (!swept) return Say(swept.error());
+  if (!ended) return Say(ended.error());
+  std::error_code ignored;
+  std::filesystem::remove_all(places->run, ignored);
+  std::filesystem::remove(places->endpoint_file(), ignored);
+  std::fprintf(stderr, "all has ended; files stay in %s\n", places->data.c_str());
+  return 0;
+}
+
+}  // namespace cubeplane::cmd
