@@ -77,7 +77,7 @@ Array Command(const model::Workload& workload, const ObjectSettings& settings) {
         "--port=" + std::to_string(kNotebookPort), std::string("--IdentityProvider.token="),
         std::string("--PasswordIdentityProvider.hashed_password="), std::string("--ServerApp.allow_remote_access=True"),
         "--ServerApp.allow_origin=" + settings.origin, std::string("--ServerApp.root_dir=/data"),
-        "--ServerApp.preferred_dir=" + home, std::string("--ServerApp.terminado_settings={\"shell_command\":[\"/bin/bash\"]}"),
+        "--FileContentsManager.preferred_dir=" + home, std::string("--ServerApp.terminado_settings={\"shell_command\":[\"/bin/bash\"]}"),
         std::string("--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"),
         std::string("--LabApp.news_url=")}) {
     command.push_back(word);
