@@ -46,7 +46,7 @@ struct ReservationRow {
   std::string workload_uid;
   int32_t attempt = 1;
   std::string binding_id, pool;
-  std::string resource;            // quota key: "requests.cpu"; unique per (workload, attempt, resource)
+  std::string resource;            // quota key: "requests.cpu"; unique per (workload, attempt, resource) while it lives
   Quantity amount;                 // exact; stored as a whole number of 10^-3 in decimal text
   ReservationState state = ReservationState::kReserved;
 };
@@ -145,7 +145,7 @@ class Reader {
   virtual Result<std::optional<UserRow>> GetUser(std::string_view name) = 0;
   virtual Result<std::vector<UserRow>> Users() = 0;
   virtual Result<std::optional<SessionRow>> GetSession(std::string_view id_hash) = 0;
-  virtual Result<std::vector<SessionRow>> Sessions() = 0;                            // living ones, for the gateway's map
+  virtual Result<std::vector<SessionRow>> Sessions() = 0;                            // those not expired, for the gateway's map
   virtual Result<std::optional<TokenRow>> GetTokenByHash(std::string_view hash) = 0;
   virtual Result<std::vector<TokenRow>> TokensOf(std::string_view user) = 0;
   virtual Result<std::optional<BlobRow>> GetBlob(std::string_view digest) = 0;
@@ -161,7 +161,7 @@ class Txn : public Reader {
   virtual Result<void> DeleteBinding(std::string_view id) = 0;
   virtual Result<void> PutWorkload(WorkloadRow& row) = 0;                            // arrival 0: the next one is given
   virtual Result<void> DeleteWorkload(std::string_view uid) = 0;                     // its reservations and marks stay
-  virtual Result<void> Reserve(const std::vector<ReservationRow>& rows) = 0;         // kAlreadyExists when one is there
+  virtual Result<void> Reserve(const std::vector<ReservationRow>& rows) = 0;         // kAlreadyExists when a living one is there; after its release an attempt may reserve again (ClusterRefused)
   virtual Result<int> SetReservationState(std::string_view workload_uid, int32_t attempt, ReservationState state) = 0;  // gives how many changed; released ones never change again
   virtual Result<void> PutSentMark(const SentMark& mark) = 0;                        // kAlreadyExists when there
   virtual Result<void> PutIdempotency(const IdempotencyRow& row) = 0;
