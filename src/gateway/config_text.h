@@ -112,7 +112,7 @@ frontend entry from base
     http-request set-var(txn.why) str(cross-origin-embed) if !why has_site !site_own !mode_nav
     http-request set-var(txn.why) str(cross-origin-embed) if !why has_site !site_own !dest_doc
     http-request set-var(txn.why) str(cross-origin-write) if !why has_site !site_own !safe
-    http-request set-var(txn.why) str(cross-origin-read) if !why has_orig !own_orig !mode_nav !is_ws
+    http-request set-var(txn.why) str(cross-origin-read) if !why !unsafe has_orig !own_orig !mode_nav !is_ws
 
     # -- 4. the sign-in's own pages on a workload's host
     acl is_signin path -m beg /.cubeplane
@@ -158,6 +158,8 @@ backend platform from base
     http-request del-header Upgrade unless { req.hdr(upgrade) -m str -i websocket }
     http-request set-header X-Forwarded-Proto http
     http-request set-header X-Forwarded-For %[src]
+    http-response set-var(txn.answered) int(1)
+    http-after-response set-header Content-Type "text/html; charset=utf-8" if { status 502:504 } !{ var(txn.answered) -m found } { var(txn.page) -m int 1 }
     server platform unix@@PLATFORM@
 
 backend signin from base
@@ -170,6 +172,8 @@ backend signin from base
     http-request set-header X-Forwarded-For %[src]
     http-request set-header X-Cubeplane-Signin 1
     http-request set-header X-Cubeplane-Host %[var(txn.host)]
+    http-response set-var(txn.answered) int(1)
+    http-after-response set-header Content-Type "text/html; charset=utf-8" if { status 502:504 } !{ var(txn.answered) -m found } { var(txn.page) -m int 1 }
     server platform unix@@PLATFORM@
 
 # A refused request never meets a server.
