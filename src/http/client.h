@@ -22,12 +22,12 @@ class IoContext {
 };
 
 struct Endpoint {
-  std::string unix_path;     // either …
-  std::string host;          // … or host and port
+  std::string unix_path;  // either …
+  std::string host;       // … or host and port
   uint16_t port = 0;
   bool tls = false;
-  std::string ca_pem;        // verified against this; the system's when empty
-  std::string server_name;   // for SNI and verification; host when empty
+  std::string ca_pem;       // verified against this; the system's when empty
+  std::string server_name;  // for SNI and verification; host when empty
   std::string client_cert_pem, client_key_pem;
 };
 

@@ -37,6 +37,7 @@ struct Peer {
   std::string listener;              // the name given to the listener: "api", "platform", "engine", "test"
   std::optional<unsigned> unix_uid;  // SO_PEERCRED, for Unix sockets
   std::string address;               // "127.0.0.1:41234", "" for Unix sockets
+  std::string tls_name;              // common name of a verified client certificate, "" without one
 };
 
 struct Request {
@@ -67,8 +68,8 @@ struct Response {
   std::shared_ptr<BodyStream> stream;  // instead of body
 };
 
-// Answers requests: implemented by the API server, the engine and test doubles. Handle runs on the control thread and
-// may suspend; many calls may be under way at once.
+// Answers requests: implemented by the API server, the engine and test doubles. Handle runs on the control
+// thread and may suspend; many calls may be under way at once.
 class Handler {
  public:
   virtual ~Handler() = default;

@@ -1,4 +1,5 @@
-// The seam where requests leave: HTTPS to a cluster, a Unix socket, or straight into a Handler in this process.
+// The seam where requests leave: HTTPS to a cluster, a Unix socket, or straight into a Handler in this
+// process.
 #pragma once
 
 #include "async/task.h"
@@ -8,17 +9,19 @@
 namespace cubeplane::http {
 
 struct SendOptions {
-  Duration timeout = std::chrono::seconds(30);  // to the end of the answer's head, or of its body when not streamed
-  size_t max_body = 64u << 20;                  // bytes; more is kTooLarge
-  bool stream = false;                          // true: give the body as a stream (watch, logs)
+  Duration timeout =
+      std::chrono::seconds(30);  // to the end of the answer's head, or of its body when not streamed
+  size_t max_body = 64u << 20;   // bytes; more is kTooLarge
+  bool stream = false;           // true: give the body as a stream (watch, logs)
 };
 
 // Threading: on the control thread.
 class Transport {
  public:
   virtual ~Transport() = default;
-  // The answer, whatever its status. Errors are about the exchange only: kUnavailable (no connection; the request was not
-  // sent), kTimeout and kInternal (the request may have been acted on), kTooLarge, kCancelled.
+  // The answer, whatever its status. Errors are about the exchange only: kUnavailable (no connection; the
+  // request was not sent), kTimeout and kInternal (the request may have been acted on), kTooLarge,
+  // kCancelled.
   virtual async::Task<Result<Response>> Send(Request request, SendOptions options) = 0;
 };
 
