@@ -11,6 +11,15 @@ else
   cache_dir=${XDG_CACHE_HOME:-$HOME/.cache}/cubeplane
 fi
 export CCACHE_DIR=${CCACHE_DIR:-$cache_dir/ccache}
+# Each checkout has its own data: two of them run side by side.
+default_data() {
+  local name
+  name=$(basename "$root_dir" | tr -cd 'A-Za-z0-9_-' | cut -c1-20)-$(printf %s "$root_dir" | sha256sum | cut -c1-6)
+  if [ "$(id -u)" = 0 ] || can_sudo; then echo "/var/lib/cubeplane/$name"; else echo "${XDG_DATA_HOME:-$HOME/.local/share}/cubeplane/$name"; fi
+}
+# Whether sudo works without a question; `./run` asks once at its start where a terminal is there.
+can_sudo() { [ "$(id -u)" != 0 ] && command -v sudo >/dev/null && sudo -n true 2>/dev/null; }
+binary=$root_dir/build/release/src/cmd/cubeplane
 # A private Python of the user (pyenv and the like) is not what the sandbox will see.
 python=/usr/bin/python3
 
@@ -28,7 +37,9 @@ step() {
   if [ -t 2 ]; then
     "$@" >"$log" 2>&1 </dev/null & pid=$!
     while kill -0 "$pid" 2>/dev/null; do
-      printf '\r\033[K%s  %d s of about %s' "$title" $((SECONDS - start)) "$usually" >&2
+      # Ninja's own count, when that is what runs.
+      printf '\r\033[K%s  %s%d s of about %s' "$title" "$(tail -c 4000 "$log" 2>/dev/null | tr '\r' '\n' | grep -aoE '^\[[0-9]+/[0-9]+\]' | tail -1 | sed 's/$/  /')" \
+        $((SECONDS - start)) "$usually" >&2
       sleep 0.5
     done
     wait "$pid" || code=$?
