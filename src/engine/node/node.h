@@ -15,8 +15,6 @@
 
 namespace cubeplane::engine::node {
 
-inline constexpr size_t kMaxLineBytes = 8u
-                                        << 20;  // one request: an archive in base64, an environment, and room
 inline constexpr size_t kMaxOutBytes = 16u
                                        << 20;  // answers that a client does not read; beyond, it is cut off
 inline constexpr size_t kMaxClients = 64;

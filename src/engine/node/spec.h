@@ -13,6 +13,8 @@ namespace cubeplane::engine::node {
 // The version of the lines between client and node and of the packets between node and supervisor. A node
 // speaks this one and the one before.
 inline constexpr int kProtocol = 1;
+inline constexpr size_t kMaxLineBytes = 8u
+                                        << 20;  // one request: archives in base64, an environment, and room
 inline constexpr size_t kMaxArchiveBytes = 1u << 20;  // a kCode archive, compressed
 inline constexpr size_t kMaxTerminationBytes = 4096;
 inline constexpr size_t kMaxEnv = 1024, kMaxArgs = 1024, kMaxMounts = 32, kMaxDevices = 64;
