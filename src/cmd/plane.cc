@@ -95,8 +95,7 @@ async::Task<Result<void>> Plane::StartEngine() {
   admin_token_ = *admin;
   door_key_ = std::make_unique<controller::DoorKey>(*door);
 
-  auto runtime = std::make_unique<engine::node::Client>(loop_, random_, places_.node_socket(), places_.data);
-  runtime->Start();
+  auto runtime = std::make_unique<engine::node::Client>(loop_, places_.node_socket(), places_.data);
   runtime_ = std::move(runtime);
 
   engine::EngineOptions options;
