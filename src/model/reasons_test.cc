@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
 #include <set>
 
 namespace cubeplane::model {
@@ -36,6 +40,26 @@ TEST(Reasons, EveryRowHasBothLanguagesAndKnowsItsParameters) {
     for (const std::string& name : row.params)
       EXPECT_TRUE(used.contains(name)) << row.code << ": unused parameter " << name;
   }
+}
+
+// Where a reason is made: Error(Code::kX, "code", …), reason = {"code", {…}}, Reason{"code", …},
+// {"two_words", {{…}}}.
+TEST(Reasons, EveryCodeInTheSourcesHasARow) {
+  ASSERT_TRUE(std::filesystem::exists("src/model/reasons.cc")) << "run from the project's root";
+  const std::regex made(
+      R"re((?:Code::k\w+,\s*|[Rr]eason(?:\.code)?\s*=*\s*\{?\s*|\{\s*)"([a-z]+(?:_[a-z]+)+)"\s*,\s*\{(?:\{|\}))re");
+  size_t seen = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator("src")) {
+    const std::string path = entry.path().string();
+    if (entry.path().extension() != ".cc" || path.ends_with("_test.cc")) continue;
+    std::ifstream file(path);
+    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    for (std::sregex_iterator match(text.begin(), text.end(), made), end; match != end; ++match, ++seen) {
+      EXPECT_TRUE(HasReason((*match)[1].str()))
+          << path << ": " << (*match)[1] << " has no row in api/reasons.yaml";
+    }
+  }
+  EXPECT_GT(seen, 20u);
 }
 
 TEST(Reasons, CodesAreUniqueLowerCaseWords) {
