@@ -52,9 +52,7 @@ async::Task<Result<std::string>> PipedBody::Read() {
       if (closed_) co_return Fail(Code::kCancelled, "the stream was closed by its reader");
       if (!text_.empty()) {
         std::string piece = std::exchange(text_, {});
-        if (std::exchange(paused_, false)) {
-          if (const auto connection = connection_.lock()) connection->Resume();
-        }
+        if (std::exchange(paused_, false) && connection_) connection_->Resume();
         co_return piece;
       }
       if (error_) co_return std::unexpected(*error_);
@@ -69,10 +67,9 @@ async::Task<Result<std::string>> PipedBody::Read() {
 void PipedBody::Close() {
   std::unique_lock lock(mutex_);
   if (std::exchange(closed_, true)) return;
-  const bool ended = ended_;
+  const std::shared_ptr<Connection> connection = connection_;
   Wake(lock);
-  if (ended) return;
-  if (const auto connection = connection_.lock()) connection->CancelPipe(this);
+  if (connection) connection->CancelPipe(this);
 }
 
 bool PipedBody::Push(std::string piece) {
@@ -89,6 +86,7 @@ void PipedBody::End(std::optional<Error> error) {
   std::unique_lock lock(mutex_);
   if (std::exchange(ended_, true)) return;
   error_ = std::move(error);
+  const std::shared_ptr<Connection> connection = std::exchange(connection_, nullptr);  // freed after the lock
   Wake(lock);
 }
 
@@ -335,7 +333,7 @@ bool Connection::HeadArrived() {
   }
   head_done_ = true;
   if (!exchange_->options.stream) return true;
-  exchange_->pipe = std::make_shared<PipedBody>(exchange_->executor, weak_from_this());
+  exchange_->pipe = std::make_shared<PipedBody>(exchange_->executor, shared_from_this());
   Response response;
   response.status = static_cast<int>(status);
   response.headers = HeadersOf(parser_->get());

@@ -30,7 +30,7 @@ struct Outcome {
 // the strand.
 class PipedBody final : public BodyStream {
  public:
-  PipedBody(async::Executor& executor, std::weak_ptr<Connection> connection)
+  PipedBody(async::Executor& executor, std::shared_ptr<Connection> connection)
       : executor_(executor), connection_(std::move(connection)) {}
   async::Task<Result<std::string>> Read();
   void Close();
@@ -43,9 +43,10 @@ class PipedBody final : public BodyStream {
   void Wake(std::unique_lock<std::mutex>& lock);
 
   async::Executor& executor_;
-  const std::weak_ptr<Connection> connection_;
   std::mutex mutex_;
   // Guarded by mutex_.
+  // Keeps a connection alive whose reading is paused; given up at the end of the body.
+  std::shared_ptr<Connection> connection_;
   std::string text_;
   bool ended_ = false;
   std::optional<Error> error_;

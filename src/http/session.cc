@@ -187,6 +187,10 @@ bool Session::HeadArrived() {
   const bool has_coding = message.count(beast::http::field::transfer_encoding) > 0;
   if (has_length && has_coding)
     return deny(Code::kBadRequest, "both Content-Length and Transfer-Encoding are given");
+  if (has_length && message[beast::http::field::content_length].find_first_not_of("0123456789") !=
+                        beast::string_view::npos) {
+    return deny(Code::kBadRequest, "Content-Length is no number");
+  }
   if (message.count(beast::http::field::content_length) > 1)
     return deny(Code::kBadRequest, "Content-Length is given twice");
   if (has_coding && (message.count(beast::http::field::transfer_encoding) > 1 ||
