@@ -175,9 +175,9 @@ def prove(arguments, plane, steps, facts):
         run.project()
         run.job()
         run.notebook()
-        proof.notebook_works(plane, steps, run.link(), facts)
+        browser = proof.notebook_works(plane, steps, run.link(), facts)
         run.notebook("other")
-        proof.strangers_are_refused(plane, steps, run.link("other"), facts)
+        proof.strangers_are_refused(steps, browser, run.link("other"))
     except (Exception, KeyboardInterrupt) as error:  # pylint: disable=broad-except
         problem = f"{say(steps.name) + ': ' if steps.name else ''}{error}" if not isinstance(error, KeyboardInterrupt) else "Ctrl-C"
     try:

@@ -47,14 +47,13 @@ def notebook_works(plane, steps, link, facts):
     expect(printed.strip() == "answer 42 True", f"the cell printed {printed!r}")
     browser.request("DELETE", f"/api/kernels/{kernel}")
     steps.end()
-    facts["_browser"] = browser
+    return browser
 
 
-def strangers_are_refused(plane, steps, other_link, facts):
+def strangers_are_refused(steps, browser, other_link):
     """Neither a request without a session nor one with the session of another workload gets through."""
     import websocket
     steps.start("refused")
-    browser = facts.pop("_browser")
     other = Origin(other_link)
     foreign = Origin(other_link)
     foreign.cookies = dict(browser.cookies)
