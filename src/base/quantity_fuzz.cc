@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto quantity = Quantity::Parse(text);
   if (!quantity) return 0;
   const auto again = Quantity::Parse(quantity->ToString());
-  if (!again || *again != *quantity || again->ToString() != quantity->ToString()) std::abort();
+  if (!again || *again != *quantity) std::abort();
   const auto half = Quantity::Parse(text.substr(0, size / 2));
   if (!half) return 0;
   const auto sum = Quantity::Sum(*quantity, *half);

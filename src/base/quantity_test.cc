@@ -162,7 +162,6 @@ TEST(Quantity, WhatItWritesItReadsBack) {
     const auto again = Quantity::Parse(q.ToString());
     ASSERT_TRUE(again) << q.ToString();
     ASSERT_EQ(*again, q) << q.ToString();
-    ASSERT_EQ(again->ToString(), q.ToString());
   }
 }
 
