@@ -56,7 +56,8 @@ class Connection {
     setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     if (connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-      return Fail(Code::kUnavailable, std::string("HAProxy's admin socket does not answer: ") + strerror(errno));
+      return Fail(Code::kUnavailable,
+                  std::string("HAProxy's admin socket does not answer: ") + strerror(errno));
     }
     return {};
   }

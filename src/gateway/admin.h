@@ -1,4 +1,5 @@
-// HAProxy's admin socket: one connection per command, bounded in time and size. Blocking; call off the control thread.
+// HAProxy's admin socket: one connection per command, bounded in time and size. Blocking; call off the
+// control thread.
 //
 // Whoever reaches this socket rules the gateway: it lies in a folder of mode 0700.
 #pragma once
@@ -24,10 +25,11 @@ class AdminSocket {
   explicit AdminSocket(std::string path, Duration timeout = std::chrono::seconds(3))
       : path_(std::move(path)), timeout_(timeout) {}
 
-  // The whole answer without trailing newlines. Errors: kInvalid (a word that may not be sent), kUnavailable (nobody answers),
-  // kTimeout, kTooLarge.
+  // The whole answer without trailing newlines. Errors: kInvalid (a word that may not be sent), kUnavailable
+  // (nobody answers), kTimeout, kTooLarge.
   Result<std::string> Ask(const std::vector<std::string_view>& words) const;
-  // For commands that answer nothing, or `expected`, when they succeed; anything else is kConflict with the answer.
+  // For commands that answer nothing, or `expected`, when they succeed; anything else is kConflict with the
+  // answer.
   Result<void> Tell(const std::vector<std::string_view>& words, std::string_view expected = "") const;
 
   // `show map`. Duplicate keys are given as they are.

@@ -43,8 +43,10 @@ std::string RefusalRules() {
     const std::string code = std::to_string(status);
     const std::string body =
         " lf-string '%[var(txn.why),concat(.,txn.form),map_str(@PAGES@)]' hdr Cache-Control no-store if { "
-        "var(txn.why) -m str" + names + " }";
-    rules += "    http-request return status " + code + " content-type \"text/html; charset=utf-8\"" + body + " page\n";
+        "var(txn.why) -m str" +
+        names + " }";
+    rules += "    http-request return status " + code + " content-type \"text/html; charset=utf-8\"" + body +
+             " page\n";
     rules += "    http-request return status " + code + " content-type application/json" + body + "\n";
   }
   return rules;
@@ -85,7 +87,8 @@ Result<void> CheckConfig(const ConfigInput& input) {
   if (!word(input.instance, 32, "")) return Bad("instance", "at most 32 lower-case letters and digits");
   if (!word(input.domain, 200, ".-")) return Bad("domain", "a lower-case DNS name");
   if (!word(input.state_key, 64, "")) return Bad("state key", "64 hexadecimal digits");
-  if (input.max_connections < 64) return Bad("limit of connections", "64 at least: raise the limit of open files (ulimit -n)");
+  if (input.max_connections < 64)
+    return Bad("limit of connections", "64 at least: raise the limit of open files (ulimit -n)");
   RETURN_IF_ERROR(CheckSocketPath(input.admin_socket, "admin socket"));
   RETURN_IF_ERROR(CheckSocketPath(input.platform_socket, "platform socket"));
   return {};

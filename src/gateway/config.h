@@ -9,12 +9,14 @@
 
 namespace cubeplane::gateway {
 
-// File names, relative to the state folder, in which HAProxy runs. They are also the maps' names on the admin socket.
+// File names, relative to the state folder, in which HAProxy runs. They are also the maps' names on the admin
+// socket.
 inline constexpr char kConfigFile[] = "haproxy.cfg";
-inline constexpr char kHostsMap[] = "maps/hosts.map";        // host -> "<server>|<owner>"
-inline constexpr char kSecretsMap[] = "maps/secrets.map";    // server -> secret of the door
-inline constexpr char kSessionsMap[] = "maps/sessions.map";  // SHA-256 of the cookie -> "<user>|<expiry>|<host>"
-inline constexpr char kPagesMap[] = "maps/pages.map";        // "<refusal>.<form>" -> body
+inline constexpr char kHostsMap[] = "maps/hosts.map";      // host -> "<server>|<owner>"
+inline constexpr char kSecretsMap[] = "maps/secrets.map";  // server -> secret of the door
+inline constexpr char kSessionsMap[] =
+    "maps/sessions.map";                               // SHA-256 of the cookie -> "<user>|<expiry>|<host>"
+inline constexpr char kPagesMap[] = "maps/pages.map";  // "<refusal>.<form>" -> body
 inline constexpr char kBackend[] = "workloads";
 
 struct ConfigInput {
@@ -35,8 +37,8 @@ struct ServerLine {
 Result<void> CheckConfig(const ConfigInput& input);
 // Everything but the servers. The same input gives the same text.
 std::string StaticConfig(const ConfigInput& input);
-// What `show info` says as description: instance and a digest of the static part and of the pages, so that a running HAProxy of
-// an older build is known.
+// What `show info` says as description: instance and a digest of the static part and of the pages, so that a
+// running HAProxy of an older build is known.
 std::string ConfigMark(const ConfigInput& input);
 // The whole file; `servers` must have passed CheckRoute.
 std::string WholeConfig(const ConfigInput& input, const std::vector<ServerLine>& servers);

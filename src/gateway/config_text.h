@@ -1,8 +1,8 @@
 // The configuration of HAProxy 2.6, with @NAMES@ for what differs by installation. config.cc fills it in.
 //
-// How to read it. The frontend works out `txn.why`, the first reason to refuse, and `txn.ok`, which only a request that proved
-// everything gets. Each ACL is positive ("proved good"): a missing value gives no sample, hence no match, hence a refusal.
-// Only `ok` leads to `workloads`; what matches nothing ends in `refused`.
+// How to read it. The frontend works out `txn.why`, the first reason to refuse, and `txn.ok`, which only a
+// request that proved everything gets. Each ACL is positive ("proved good"): a missing value gives no sample,
+// hence no match, hence a refusal. Only `ok` leads to `workloads`; what matches nothing ends in `refused`.
 #pragma once
 
 namespace cubeplane::gateway {

@@ -27,8 +27,8 @@ class Fd {
 std::unexpected<Error> Failed(const std::string& doing, const std::string& path) {
   const int number = errno;
   const Code code = number == ENOSPC || number == EDQUOT || number == EROFS ? Code::kStoreFull
-                    : number == ENOENT                                    ? Code::kNotFound
-                                                                          : Code::kUnavailable;
+                    : number == ENOENT                                      ? Code::kNotFound
+                                                                            : Code::kUnavailable;
   return Fail(code, doing + " " + path + ": " + strerror(number));
 }
 
@@ -74,7 +74,8 @@ Result<void> PrivateFolder(const std::string& path) {
   struct stat info;
   if (lstat(path.c_str(), &info) != 0) return Failed("looking at", path);
   if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 077) != 0) {
-    return Fail(Code::kForbidden, path + " must be a folder of this user that nobody else may enter (mode 0700)");
+    return Fail(Code::kForbidden,
+                path + " must be a folder of this user that nobody else may enter (mode 0700)");
   }
   return {};
 }

@@ -1,4 +1,5 @@
-// Files that survive a loss of power, and folders that nobody else reads. Blocking; call off the control thread.
+// Files that survive a loss of power, and folders that nobody else reads. Blocking; call off the control
+// thread.
 #pragma once
 
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace cubeplane::gateway {
 
-// Writes a neighbour file (mode 0600), syncs it, renames it over `path`, syncs the folder. Errors: kStoreFull when the disk is
-// full, else kUnavailable.
+// Writes a neighbour file (mode 0600), syncs it, renames it over `path`, syncs the folder. Errors: kStoreFull
+// when the disk is full, else kUnavailable.
 Result<void> WriteDurably(const std::string& path, std::string_view content);
 // Errors: kNotFound, kTooLarge above `max_bytes`, kUnavailable.
 Result<std::string> ReadWhole(const std::string& path, size_t max_bytes);

@@ -44,12 +44,14 @@ async::Task<Result<void>> Gateway::Stop(bool end_haproxy) {
 }
 
 async::Task<Result<void>> Gateway::SetRoutes(std::vector<state::Route> routes) {
-  Result<void> set = co_await pool_.Run([this, routes = std::move(routes)] { return proxy_.SetRoutes(routes); });
+  Result<void> set =
+      co_await pool_.Run([this, routes = std::move(routes)] { return proxy_.SetRoutes(routes); });
   co_return set;
 }
 
 async::Task<Result<void>> Gateway::PutSession(state::OriginSession session) {
-  Result<void> put = co_await pool_.Run([this, session = std::move(session)] { return proxy_.PutSession(session); });
+  Result<void> put =
+      co_await pool_.Run([this, session = std::move(session)] { return proxy_.PutSession(session); });
   co_return put;
 }
 

@@ -1,7 +1,8 @@
 // The gateway: state::Entry on HAProxy. See README.md for what the platform sees.
 //
-// Threading: on the control thread; files, process and admin socket are worked on one thread of its own, one call after another.
-// Lifetime: Start once; Stop before destruction. HAProxy outlives this object unless Stop ends it.
+// Threading: on the control thread; files, process and admin socket are worked on one thread of its own, one
+// call after another. Lifetime: Start once; Stop before destruction. HAProxy outlives this object unless Stop
+// ends it.
 #pragma once
 
 #include <functional>
@@ -22,8 +23,9 @@ class Gateway final : public state::Entry {
   Gateway(GatewayOptions options, async::Executor& executor, Random& random,
           std::function<void(const std::string&)> log);
 
-  // Starts HAProxy or adopts the one that runs. Errors end `up`: kAlreadyExists (the port is taken), kUnavailable (an address
-  // cannot be had), kNotFound (no HAProxy), kForbidden (a folder is not ours), kInvalid (an option, or HAProxy's complaint).
+  // Starts HAProxy or adopts the one that runs. Errors end `up`: kAlreadyExists (the port is taken),
+  // kUnavailable (an address cannot be had), kNotFound (no HAProxy), kForbidden (a folder is not ours),
+  // kInvalid (an option, or HAProxy's complaint).
   async::Task<Result<void>> Start();
   // Stops supervising. HAProxy goes on serving unless `end_haproxy`.
   async::Task<Result<void>> Stop(bool end_haproxy);
@@ -41,7 +43,7 @@ class Gateway final : public state::Entry {
 
   const GatewayOptions options_;
   async::Executor& executor_;
-  Proxy proxy_;               // used on pool_'s one thread only, but for health()
+  Proxy proxy_;  // used on pool_'s one thread only, but for health()
   async::BlockingPool pool_;
   async::TaskGroup tasks_;
 };

@@ -1,4 +1,5 @@
-// Whatever words come in, a line that comes out is one command: one newline, at the end, and none of HAProxy's own signs.
+// Whatever words come in, a line that comes out is one command: one newline, at the end, and none of
+// HAProxy's own signs.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -38,7 +38,9 @@ bool IsHost(std::string_view host) {
   return true;
 }
 
-bool IsUser(std::string_view user) { return !user.empty() && user.size() <= kMaxUser && AllOf(user, "._@+-"); }
+bool IsUser(std::string_view user) {
+  return !user.empty() && user.size() <= kMaxUser && AllOf(user, "._@+-");
+}
 
 }  // namespace
 
@@ -49,11 +51,13 @@ bool IsWord(std::string_view word) {
 Result<std::string> AdminLine(const std::vector<std::string_view>& words) {
   std::string line;
   for (std::string_view word : words) {
-    if (!IsWord(word)) return Fail(Code::kInvalid, "a word of an admin command has a character that is not allowed");
+    if (!IsWord(word))
+      return Fail(Code::kInvalid, "a word of an admin command has a character that is not allowed");
     if (!line.empty()) line += ' ';
     line += word;
   }
-  if (line.empty() || line.size() >= kMaxLine) return Fail(Code::kInvalid, "an admin command is empty or too long");
+  if (line.empty() || line.size() >= kMaxLine)
+    return Fail(Code::kInvalid, "an admin command is empty or too long");
   line += '\n';
   return line;
 }
@@ -61,7 +65,8 @@ Result<std::string> AdminLine(const std::vector<std::string_view>& words) {
 Result<void> CheckSocketPath(std::string_view path, std::string_view field) {
   if (path.size() < 2 || path.size() > kMaxSocketPath || path[0] != '/' || !AllOf(path, "._/@+-") ||
       path.contains("..") || path.contains("//")) {
-    return Bad(field, path, "an absolute path of at most 100 bytes, of letters, digits and ._/@+-, without ..");
+    return Bad(field, path,
+               "an absolute path of at most 100 bytes, of letters, digits and ._/@+-, without ..");
   }
   return {};
 }
@@ -92,8 +97,8 @@ Result<void> CheckRoute(const state::Route& route, std::string_view domain,
 
 Result<void> CheckSession(const state::OriginSession& session) {
   const bool is_hash = session.id_hash.size() == 64 && std::ranges::all_of(session.id_hash, [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-  });
+                         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+                       });
   if (!is_hash) return Bad("id_hash", "", "64 lower-case hexadecimal digits");
   if (!IsUser(session.user)) return Bad("user", session.user, "at most 128 letters, digits and ._@+-");
   if (!IsHost(session.host)) return Bad("host", session.host, "lower-case DNS labels");

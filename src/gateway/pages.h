@@ -1,7 +1,8 @@
-// What the gateway itself answers: one row per refusal, as Status JSON for programs and a small page for people, in both languages.
+// What the gateway itself answers: one row per refusal, as Status JSON for programs and a small page for
+// people, in both languages. The sentences are those of api/reasons.yaml, code "gateway_<name>".
 //
-// HAProxy looks the body up in a map by "<refusal>.<form>", form = json-en | json-zh | html-en | html-zh; so one rule per HTTP
-// status serves all refusals.
+// HAProxy looks the body up in a map by "<refusal>.<form>", form = json-en | json-zh | html-en | html-zh; so
+// one rule per HTTP status serves all refusals.
 #pragma once
 
 #include <span>
@@ -11,11 +12,9 @@
 namespace cubeplane::gateway {
 
 struct Refusal {
-  std::string_view name;    // as the configuration's rules set it in txn.why
+  std::string_view name;  // as the configuration's rules set it in txn.why
   int status;
   std::string_view reason;  // Status.reason
-  std::string_view en, zh;
-  std::string_view next_en, next_zh;  // what the person can do; "" when nothing
 };
 
 std::span<const Refusal> Refusals();

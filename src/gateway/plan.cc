@@ -28,7 +28,8 @@ Table Merge(const Table& old, const std::vector<state::Route>& routes, uint64_t 
       table.places.push_back({route, route.instance + "." + std::to_string(table.next_server++)});
     }
   }
-  std::ranges::sort(table.places, {}, [](const Place& place) -> const std::string& { return place.route.host; });
+  std::ranges::sort(table.places, {},
+                    [](const Place& place) -> const std::string& { return place.route.host; });
   return table;
 }
 

@@ -1,8 +1,8 @@
 // What must change in HAProxy, decided: pure functions from what must be and what is to an ordered plan.
 //
-// The order fails closed. Revoked hosts go first; a new server and its secret come before the host that leads to it; an old
-// server is closed to new requests, cut and deleted, and only then its secret goes. Server names are never used twice, so a
-// host can never lead to a server that has become another workload's.
+// The order fails closed. Revoked hosts go first; a new server and its secret come before the host that leads
+// to it; an old server is closed to new requests, cut and deleted, and only then its secret goes. Server
+// names are never used twice, so a host can never lead to a server that has become another workload's.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ struct Table {
   bool operator==(const Table&) const = default;
 };
 
-// The table for `routes`. A place whose instance, upstream and secret are the same keeps its server. `routes` hold each host
-// once; numbers start at `at_least`, so that a lost table does not repeat them.
+// The table for `routes`. A place whose instance, upstream and secret are the same keeps its server. `routes`
+// hold each host once; numbers start at `at_least`, so that a lost table does not repeat them.
 Table Merge(const Table& old, const std::vector<state::Route>& routes, uint64_t at_least);
 
 json::Value Encode(const Table& table);
@@ -65,9 +65,9 @@ struct Seen {
 struct RoutePlan {
   std::vector<std::string> drop_hosts;
   std::vector<ServerLine> add_servers;
-  MapPlan secrets;                          // only its `put` and drops of doubled keys
+  MapPlan secrets;  // only its `put` and drops of doubled keys
   std::vector<MapChange> put_hosts;
-  std::vector<std::string> cut_servers;     // the owner has changed: end what is open
+  std::vector<std::string> cut_servers;  // the owner has changed: end what is open
   std::vector<std::string> remove_servers;
   std::vector<std::string> drop_secrets;
 };

@@ -64,7 +64,8 @@ Result<Stat> ReadStat(int pid) {
   ASSIGN_OR_RETURN(const std::string text, ReadWhole("/proc/" + std::to_string(pid) + "/stat", kMaxProcFile));
   // "pid (comm) state …": comm may hold blanks and parentheses, so count from the last one.
   const size_t close = text.rfind(')');
-  if (close == std::string::npos || close + 2 >= text.size()) return Fail(Code::kInternal, "/proc/stat is odd");
+  if (close == std::string::npos || close + 2 >= text.size())
+    return Fail(Code::kInternal, "/proc/stat is odd");
   std::string_view rest = std::string_view(text).substr(close + 2);
   Stat stat{.state = rest[0]};
   for (int field = 3; field < 22; ++field) {
@@ -81,7 +82,8 @@ std::string FirstAlert(const std::string& path) {
   auto text = ReadWhole(path, 1u << 20);
   if (!text) return "no reason given";
   const size_t alert = text->find("[ALERT]");
-  if (alert == std::string::npos) return text->empty() ? "no reason given" : text->substr(0, text->find('\n'));
+  if (alert == std::string::npos)
+    return text->empty() ? "no reason given" : text->substr(0, text->find('\n'));
   const size_t colon = text->find(" : ", alert);
   const size_t begin = colon == std::string::npos ? alert : colon + 3;
   return text->substr(begin, std::min<size_t>(text->find('\n', begin) - begin, 300));
@@ -89,7 +91,8 @@ std::string FirstAlert(const std::string& path) {
 
 Result<int> Spawn(const DaemonOptions& options) {
   const int errors = open(options.error_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (errors < 0) return Fail(Code::kUnavailable, "cannot write " + options.error_file + ": " + strerror(errno));
+  if (errors < 0)
+    return Fail(Code::kUnavailable, "cannot write " + options.error_file + ": " + strerror(errno));
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
@@ -105,12 +108,13 @@ Result<int> Spawn(const DaemonOptions& options) {
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   // -D: HAProxy forks once more, and its parent returns when all listens or the reason is written.
-  const char* arguments[] = {options.binary.c_str(), "-D", "-C", options.folder.c_str(), "-p",
-                             options.pid_file.c_str(), "-f", options.config.c_str(), nullptr};
+  const char* arguments[] = {
+      options.binary.c_str(), "-D",   "-C", options.folder.c_str(), "-p", options.pid_file.c_str(), "-f",
+      options.config.c_str(), nullptr};
   const char* environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", nullptr};
   pid_t pid = 0;
-  const int failed = posix_spawn(&pid, options.binary.c_str(), &files, &attributes, const_cast<char**>(arguments),
-                                 const_cast<char**>(environment));
+  const int failed = posix_spawn(&pid, options.binary.c_str(), &files, &attributes,
+                                 const_cast<char**>(arguments), const_cast<char**>(environment));
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   close(errors);
@@ -120,7 +124,8 @@ Result<int> Spawn(const DaemonOptions& options) {
   return pid;
 }
 
-Result<void> TryBind(int family, const sockaddr* address, socklen_t size, std::string_view name, uint16_t port) {
+Result<void> TryBind(int family, const sockaddr* address, socklen_t size, std::string_view name,
+                     uint16_t port) {
   const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   int failed = fd < 0 ? errno : 0;
   if (fd >= 0) {

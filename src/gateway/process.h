@@ -29,15 +29,15 @@ json::Value Encode(const ProcessId& id);
 ProcessId DecodeProcessId(const json::Value& value);
 
 struct DaemonOptions {
-  std::string binary, folder, config;    // HAProxy, its working folder, its configuration in there
-  std::string pid_file, error_file;      // absolute
+  std::string binary, folder, config;  // HAProxy, its working folder, its configuration in there
+  std::string pid_file, error_file;    // absolute
 };
-// Starts HAProxy in a session of its own, with no file of ours open, and gives its identity once it listens. Errors: kNotFound
-// (no such binary), kInvalid (HAProxy's own first complaint), kTimeout.
+// Starts HAProxy in a session of its own, with no file of ours open, and gives its identity once it listens.
+// Errors: kNotFound (no such binary), kInvalid (HAProxy's own first complaint), kTimeout.
 Result<ProcessId> StartDaemon(const DaemonOptions& options);
 
-// Errors: kAlreadyExists when another program listens on `port` of 127.0.0.1 or ::1; kUnavailable when one of the two
-// addresses cannot be had.
+// Errors: kAlreadyExists when another program listens on `port` of 127.0.0.1 or ::1; kUnavailable when one of
+// the two addresses cannot be had.
 Result<void> CheckPortFree(uint16_t port);
 // How many connections the limit of open files allows, at most 8000.
 uint32_t MaxConnections();

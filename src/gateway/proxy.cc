@@ -14,8 +14,8 @@
 namespace cubeplane::gateway {
 namespace {
 
-using std::chrono::seconds;
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 constexpr size_t kMaxFile = 32u << 20;
 constexpr char kTableFile[] = "routes.json";
@@ -94,9 +94,11 @@ Result<void> Proxy::Launch() {
   return {};
 }
 
-// One of another build, another port, or one that hangs: it is ours by its socket or by the identity that we noted.
+// One of another build, another port, or one that hangs: it is ours by its socket or by the identity that we
+// noted.
 void Proxy::EndForeign() {
-  if (const auto info = admin_.ShowInfo(); info && info->description.starts_with("cubeplane-" + options_.instance + "-")) {
+  if (const auto info = admin_.ShowInfo();
+      info && info->description.starts_with("cubeplane-" + options_.instance + "-")) {
     if (const auto id = Identify(info->pid)) {
       log_("gateway: HAProxy runs with another configuration and is replaced; open connections are cut");
       if (auto ended = EndProcess(*id, kGrace); !ended) log_(ended.error().message);
@@ -112,7 +114,8 @@ void Proxy::EndForeign() {
 Result<void> Proxy::End() {
   if (process_.pid == 0) EndForeign();
   RETURN_IF_ERROR(EndProcess(process_, kGrace));
-  for (const char* file : {kIdentityFile, kAdminFile, "haproxy.pid", "haproxy.err"}) unlink(RunPath(file).c_str());
+  for (const char* file : {kIdentityFile, kAdminFile, "haproxy.pid", "haproxy.err"})
+    unlink(RunPath(file).c_str());
   SetHealth(false, "gateway_ended", "");
   return {};
 }
@@ -147,8 +150,10 @@ Result<void> Proxy::LoadTable() {
     return {};
   }
   std::erase_if(table->places, [&](const Place& place) {
-    const bool good = CheckRoute(place.route, options_.domain, {RunPath(kAdminFile), options_.platform_socket}).has_value() &&
-                      IsWord(place.server);
+    const bool good =
+        CheckRoute(place.route, options_.domain, {RunPath(kAdminFile), options_.platform_socket})
+            .has_value() &&
+        IsWord(place.server);
     if (!good) log_("gateway: a stored route cannot be used and is left out");
     return !good;
   });
@@ -175,7 +180,8 @@ void Proxy::LoadSessions() {
                                  .host = std::string(line.substr(second + 1))};
     int64_t expiry = 0;
     std::from_chars(line.data() + bar + 1, line.data() + second, expiry);
-    if (CheckSession(session) && expiry > now) sessions_[session.id_hash] = {session.user, session.host, expiry};
+    if (CheckSession(session) && expiry > now)
+      sessions_[session.id_hash] = {session.user, session.host, expiry};
   }
 }
 
@@ -188,7 +194,9 @@ std::vector<MapEntry> Proxy::SessionEntries() const {
   return entries;
 }
 
-Result<void> Proxy::WriteSessions() const { return WriteDurably(StatePath(kSessionsMap), MapText(SessionEntries())); }
+Result<void> Proxy::WriteSessions() const {
+  return WriteDurably(StatePath(kSessionsMap), MapText(SessionEntries()));
+}
 
 // The table last: it is what we read back; the others are made from it before each start of HAProxy.
 Result<void> Proxy::WriteRoutes() const {
@@ -204,10 +212,12 @@ Result<void> Proxy::SetRoutes(const std::vector<state::Route>& routes) {
   std::set<std::string_view> hosts;
   for (const state::Route& route : routes) {
     if (good.size() >= kMaxRoutes) {
-      Keep(first, Fail(Code::kTooMany, "the gateway holds at most " + std::to_string(kMaxRoutes) + " routes"));
+      Keep(first,
+           Fail(Code::kTooMany, "the gateway holds at most " + std::to_string(kMaxRoutes) + " routes"));
       break;
     }
-    Result<void> checked = CheckRoute(route, options_.domain, {RunPath(kAdminFile), options_.platform_socket});
+    Result<void> checked =
+        CheckRoute(route, options_.domain, {RunPath(kAdminFile), options_.platform_socket});
     if (checked && !hosts.insert(route.host).second) {
       checked = Fail(Code::kInvalid, "two workloads claim the address " + route.host);
     }
@@ -245,7 +255,8 @@ Result<void> Proxy::PutSession(const state::OriginSession& session) {
     return written;
   }
   const std::string value = session.user + "|" + std::to_string(expiry) + "|" + session.host;
-  auto told = PutMap(kSessionsMap, {known ? MapChange::Kind::kSet : MapChange::Kind::kAdd, {session.id_hash, value}});
+  auto told =
+      PutMap(kSessionsMap, {known ? MapChange::Kind::kSet : MapChange::Kind::kAdd, {session.id_hash, value}});
   if (!told) told = ReconcileSessions();
   return told;
 }
@@ -262,7 +273,8 @@ Result<void> Proxy::EndSessions(const std::vector<std::string>& id_hashes) {
   // HAProxy first, whatever the disk says.
   Result<void> first;
   for (const std::string& hash : id_hashes) {
-    if (const auto answer = admin_.Ask({"del", "map", kSessionsMap, hash}); !answer) Keep(first, Fail(answer.error()));
+    if (const auto answer = admin_.Ask({"del", "map", kSessionsMap, hash}); !answer)
+      Keep(first, Fail(answer.error()));
   }
   for (const std::string& host : hosts) CutHost(host);
   Keep(first, WriteSessions());
@@ -294,7 +306,8 @@ Result<void> Proxy::ReconcileRoutes() {
   ASSIGN_OR_RETURN(seen.secrets, admin_.Map(kSecretsMap));
   const RoutePlan plan = PlanRoutes(table_, seen);
 
-  for (const std::string& host : plan.drop_hosts) RETURN_IF_ERROR(admin_.Tell({"del", "map", kHostsMap, host}));
+  for (const std::string& host : plan.drop_hosts)
+    RETURN_IF_ERROR(admin_.Tell({"del", "map", kHostsMap, host}));
   Result<void> first;
   std::set<std::string> failed;  // servers that could not be made: no host may lead to them
   for (const ServerLine& server : plan.add_servers) {
@@ -302,7 +315,8 @@ Result<void> Proxy::ReconcileRoutes() {
     if (!added) failed.insert(server.name);
     Keep(first, std::move(added));
   }
-  for (const std::string& server : plan.secrets.drop) RETURN_IF_ERROR(admin_.Tell({"del", "map", kSecretsMap, server}));
+  for (const std::string& server : plan.secrets.drop)
+    RETURN_IF_ERROR(admin_.Tell({"del", "map", kSecretsMap, server}));
   for (const MapChange& change : plan.secrets.put) {
     auto put = PutMap(kSecretsMap, change);
     if (!put) failed.insert(change.entry.key);
@@ -320,7 +334,8 @@ Result<void> Proxy::ReconcileRoutes() {
   for (const std::string& server : plan.cut_servers) Cut(server);
   for (const std::string& server : plan.remove_servers) Keep(first, RemoveServer(server));
   if (first) {
-    for (const std::string& server : plan.drop_secrets) Keep(first, admin_.Tell({"del", "map", kSecretsMap, server}));
+    for (const std::string& server : plan.drop_secrets)
+      Keep(first, admin_.Tell({"del", "map", kSecretsMap, server}));
   }
   if (first) dirty_ = was_dirty;
   return first;
@@ -352,7 +367,8 @@ Result<void> Proxy::RemoveServer(const std::string& server) {
 }
 
 void Proxy::Cut(const std::string& server) {
-  if (auto cut = admin_.Tell({"shutdown", "sessions", "server", std::string(kBackend) + "/" + server}); !cut) {
+  if (auto cut = admin_.Tell({"shutdown", "sessions", "server", std::string(kBackend) + "/" + server});
+      !cut) {
     log_("gateway: open connections could not be cut: " + cut.error().message);
   }
   // A request that had passed the checks a moment ago may connect only now.
@@ -417,7 +433,8 @@ void Proxy::CutAgain(Mono now) {
   std::erase_if(cuts_, [&](const std::pair<Mono, std::string>& cut) {
     if (cut.first > now) return false;
     // A server that has gone meanwhile has no connections.
-    static_cast<void>(admin_.Ask({"shutdown", "sessions", "server", std::string(kBackend) + "/" + cut.second}));
+    static_cast<void>(
+        admin_.Ask({"shutdown", "sessions", "server", std::string(kBackend) + "/" + cut.second}));
     return true;
   });
 }

@@ -1,8 +1,9 @@
-// The gateway's own thread of work: files, HAProxy's process and its admin socket, in blocking calls one after another.
+// The gateway's own thread of work: files, HAProxy's process and its admin socket, in blocking calls one
+// after another.
 //
-// Level-triggered: what must be stands in the table and the sessions (in memory and on disk); Reconcile asks HAProxy what is and
-// applies the plan. After any failure the next Tick does it again.
-// Threading: all calls on one thread at a time, except health().
+// Level-triggered: what must be stands in the table and the sessions (in memory and on disk); Reconcile asks
+// HAProxy what is and applies the plan. After any failure the next Tick does it again. Threading: all calls
+// on one thread at a time, except health().
 #pragma once
 
 #include <functional>
@@ -26,12 +27,13 @@ namespace cubeplane::gateway {
 inline constexpr size_t kMaxSessions = 20'000;
 
 struct GatewayOptions {
-  std::string run_folder;       // sockets and process identity; made 0700; a short path (108 bytes with the socket's name)
-  std::string state_folder;     // maps, configuration, key; made 0700, its parent exists
+  std::string
+      run_folder;  // sockets and process identity; made 0700; a short path (108 bytes with the socket's name)
+  std::string state_folder;  // maps, configuration, key; made 0700, its parent exists
   uint16_t port = 0;
   std::string platform_socket;  // the API server's "platform" listener
   std::string domain = "localhost";
-  std::string instance;         // [a-z0-9]{1,32}
+  std::string instance;  // [a-z0-9]{1,32}
   std::string haproxy = "/usr/sbin/haproxy";
 };
 
@@ -44,18 +46,20 @@ class Proxy {
     Time since{};
     int restarts = 0;
   };
-  // `random` must be safe on this object's thread. `fresh_key` becomes the installation's state key when it has none. `log`
-  // is called on this object's thread.
+  // `random` must be safe on this object's thread. `fresh_key` becomes the installation's state key when it
+  // has none. `log` is called on this object's thread.
   Proxy(GatewayOptions options, const Clock& clock, Random& random, std::string fresh_key,
         std::function<void(const std::string&)> log);
 
   // Adopts a running HAProxy of the same configuration, or starts one (ending one of another configuration).
   Result<void> Start();
-  // Tells HAProxy and the disk. A route that cannot be used is left out and is the error once the others are in effect.
+  // Tells HAProxy and the disk. A route that cannot be used is left out and is the error once the others are
+  // in effect.
   Result<void> SetRoutes(const std::vector<state::Route>& routes);
   Result<void> PutSession(const state::OriginSession& session);
   Result<void> EndSessions(const std::vector<std::string>& id_hashes);
-  // Every half second: restarts HAProxy, repeats what failed, cuts again, sweeps expired sessions each minute.
+  // Every half second: restarts HAProxy, repeats what failed, cuts again, sweeps expired sessions each
+  // minute.
   void Tick();
   // Ends HAProxy.
   Result<void> End();
@@ -68,7 +72,9 @@ class Proxy {
     int64_t expiry_s = 0;  // Unix time
   };
 
-  std::string StatePath(std::string_view file) const { return options_.state_folder + "/" + std::string(file); }
+  std::string StatePath(std::string_view file) const {
+    return options_.state_folder + "/" + std::string(file);
+  }
   std::string RunPath(std::string_view file) const { return options_.run_folder + "/" + std::string(file); }
   ConfigInput Config() const;
   Result<void> LoadKey();

@@ -2,7 +2,8 @@
 //
 //   gateway_harness RUN_FOLDER STATE_FOLDER PORT PLATFORM_SOCKET INSTANCE [HAPROXY]
 //
-// Reads {"op": "routes"|"session"|"end"|"health"|"stop"|"down", …} from standard input, one a line; answers one line each:
+// Reads {"op": "routes"|"session"|"end"|"health"|"stop"|"down", …} from standard input, one a line; answers
+// one line each:
 // {"ok": true, …} or {"ok": false, "code": …, "message": …}. The first line it writes is Start's answer.
 #include <cstdio>
 #include <cstdlib>
@@ -56,10 +57,11 @@ async::Task<void> Serve(gateway::Gateway& gateway, async::Executor& executor, as
       Result<void> set = co_await gateway.SetRoutes(RoutesOf(command));
       Answer(set);
     } else if (op == "session") {
-      state::OriginSession session{.id_hash = command["hash"].AsString(),
-                                   .user = command["user"].AsString(),
-                                   .host = command["host"].AsString(),
-                                   .expires = executor.clock().Now() + std::chrono::seconds(command["seconds"].AsInt())};
+      state::OriginSession session{
+          .id_hash = command["hash"].AsString(),
+          .user = command["user"].AsString(),
+          .host = command["host"].AsString(),
+          .expires = executor.clock().Now() + std::chrono::seconds(command["seconds"].AsInt())};
       Result<void> put = co_await gateway.PutSession(std::move(session));
       Answer(put);
     } else if (op == "end") {
@@ -89,7 +91,8 @@ int Main(int argc, char** argv) {
                                   .platform_socket = argv[4],
                                   .instance = argv[5]};
   if (argc > 6) options.haproxy = argv[6];
-  gateway::Gateway gateway(options, loop, random, [](const std::string& line) { std::cerr << line << std::endl; });
+  gateway::Gateway gateway(options, loop, random,
+                           [](const std::string& line) { std::cerr << line << std::endl; });
   async::RunToEnd(loop, Serve(gateway, loop, input));
   return 0;
 }
