@@ -46,7 +46,6 @@ constexpr OperationRow kOperations[] = {
     Anyone("callback"),
     Anyone("openPage"),
     Anyone("openRedeem"),
-    Anyone("originSignoutPage"),
     Anyone("originSignout"),
     Anyone("login"),
     SignedIn("logout"),

@@ -10,7 +10,8 @@ namespace {
 constexpr std::string_view kUserNameAllowed = "a-z, 0-9, and . _ - between them, at most 40 characters";
 
 Error BadField(std::string path, std::string found, std::string allowed) {
-  Error error(Code::kInvalid, "invalid_field", {{"field", path}}, path + " is not allowed");
+  Error error(Code::kInvalid, "field_not_allowed", {{"field", path}, {"found", found}, {"allowed", allowed}},
+              path + " is not allowed");
   error.fields.push_back({std::move(path), std::move(found), std::move(allowed)});
   return error;
 }
