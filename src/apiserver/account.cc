@@ -49,7 +49,7 @@ async::Task<Answer> GiveCookie(Context& context, storage::UserRow user) {
   const Result<void> own = CheckSameOrigin(context.request);
   CO_RETURN_IF_ERROR(own);
   Result<auth::NewSession> session =
-      co_await context.parts.auth.OpenSession(user.name, context.parts.entry.platform_host(), "", false);
+      co_await context.parts.auth.OpenSession(user.name, context.parts.entry.platform_host(), "");
   CO_RETURN_IF_ERROR(session);
   http::Response response = JsonResponse(
       200, json::Object{

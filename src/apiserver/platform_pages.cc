@@ -65,7 +65,7 @@ async::Task<Answer> LoginForm(Context& context) {
   }
   context.principal = auth::Principal{user->name, user->admin};
   Result<auth::NewSession> session =
-      co_await context.parts.auth.OpenSession(user->name, context.parts.entry.platform_host(), "", false);
+      co_await context.parts.auth.OpenSession(user->name, context.parts.entry.platform_host(), "");
   CO_RETURN_IF_ERROR(session);
   Result<void> audited =
       co_await Audit(context, "login", "User/" + user->name, json::Object{{"give", "cookie"}});

@@ -68,7 +68,7 @@ std::string OriginHost(const Context& context) {
 // Makes the session, tells the gateway, and sends the browser on.
 async::Task<Answer> SignIn(Context& context, auth::OriginGrant grant, std::string location) {
   Result<auth::NewSession> session =
-      co_await context.parts.auth.OpenSession(grant.user, grant.host, grant.parent_hash, true);
+      co_await context.parts.auth.OpenSession(grant.user, grant.host, grant.parent_hash);
   CO_RETURN_IF_ERROR(session);
   state::OriginSession told{session->row.id_hash, grant.user, grant.host, session->row.expires};
   Result<void> put = co_await context.parts.entry.PutSession(std::move(told));

@@ -30,6 +30,8 @@ struct Principal {
 };
 
 struct Settings {
+  std::string platform_host =
+      "localhost";  // sessions of other hosts are those of workloads: they do not slide
   Duration session_sliding = std::chrono::hours(12);
   Duration session_max = std::chrono::hours(24 * 7);
   Duration session_touch = std::chrono::minutes(5);  // last_seen is written at most this often

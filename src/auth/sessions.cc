@@ -62,7 +62,7 @@ async::Task<Result<Principal>> Auth::FromSession(std::string secret, std::string
   Result<Found> found = co_await Query<Found>(store_, std::move(look));
   CO_RETURN_IF_ERROR(found);
   storage::SessionRow session = found->session;
-  if (session.parent_hash.empty() && now - session.last_seen >= settings_.session_touch) {
+  if (session.host == settings_.platform_host && now - session.last_seen >= settings_.session_touch) {
     session.last_seen = now;
     session.expires = std::min(session.created + settings_.session_max, now + settings_.session_sliding);
     std::function<Result<void>(storage::Txn&)> touch = [session](storage::Txn& txn) -> Result<void> {
