@@ -176,8 +176,6 @@ async::Task<Result<ListPage>> Client::ListAll(Resource resource, std::string nam
     do {
       page = co_await List(resource, name_space, options);
       if (!page) break;
-      // All pages are of the first one's snapshot.
-      if (all.items.empty()) all.resource_version = page->resource_version;
       std::move(page->items.begin(), page->items.end(), std::back_inserter(all.items));
       options.continue_token = page->continue_token;
     } while (!options.continue_token.empty());

@@ -7,14 +7,17 @@
 namespace cubeplane::kube {
 namespace {
 
-// A watch that lives shorter than this counts as a failure: without it, a server that ends each watch at once would be
-// asked without pause.
+// A watch that lives shorter than this counts as a failure: without it, a server that ends each watch at once
+// would be asked without pause.
 constexpr Duration kShortWatch = std::chrono::seconds(5);
+// The server ends a watch after kWatchTime; one that still stands this much later hangs on a dead connection.
+constexpr int64_t kWatchTimeS = 300;
+constexpr Duration kWatchGrace = std::chrono::seconds(30);
 
 }  // namespace
 
-Informer::Informer(Client& client, Resource resource, std::string name_space, async::Executor& executor, Random& random,
-                   InformerOptions options)
+Informer::Informer(Client& client, Resource resource, std::string name_space, async::Executor& executor,
+                   Random& random, InformerOptions options)
     : client_(client),
       resource_(std::move(resource)),
       name_space_(std::move(name_space)),
@@ -35,7 +38,7 @@ async::Task<void> Informer::Run() {
   async::Backoff backoff(options_.min_backoff, options_.max_backoff, random_);
   const std::stop_token stop = group_.token();
   while (!stop.stop_requested()) {
-    const Mono started = executor_.clock().MonoNow();
+    watched_ = {};
     Result<void> step;
     if (resource_version_.empty()) {
       step = co_await ListOnce();
@@ -48,13 +51,14 @@ async::Task<void> Informer::Run() {
       // The version is no longer kept: a new list is the only truth.
       if (step.error().code == Code::kGone) resource_version_.clear();
       if (!trouble_ || trouble_->message != step.error().message) {
-        log::Warn("the cache of " + resource_.plural + " lost its cluster", {{"error", step.error().message}});
+        log::Warn("the cache of " + resource_.plural + " lost its cluster",
+                  {{"error", step.error().message}});
       }
       trouble_ = step.error();
     }
-    if (step && executor_.clock().MonoNow() - started >= kShortWatch) {
+    if (watched_ >= kShortWatch) {
       backoff.Reset();
-      continue;
+      if (step) continue;
     }
     const bool go_on = co_await async::Sleep(executor_, backoff.Next(), stop);
     if (!go_on) co_return;
@@ -93,15 +97,30 @@ async::Task<Result<void>> Informer::WatchOnce() {
   WatchOptions options;
   options.label_selector = options_.label_selector;
   options.resource_version = resource_version_;
+  options.timeout_seconds = kWatchTimeS;
   Result<std::unique_ptr<WatchStream>> opened = co_await client_.Watch(resource_, name_space_, options);
   CO_RETURN_IF_ERROR(opened);
   watch_ = std::move(*opened);
   // Stop closes watch_, and this frame may be the last to hold it.
   const std::shared_ptr<WatchStream> watch = watch_;
   if (group_.token().stop_requested()) co_return Result<void>();
+  const Mono opened_at = executor_.clock().MonoNow();
+  // Ends with this frame, however that ends.
+  struct Alarm {
+    async::Executor& executor;
+    const async::TimerId timer;
+    ~Alarm() { executor.Cancel(timer); }
+  } alarm{executor_, executor_.PostAt(opened_at + std::chrono::seconds(kWatchTimeS) + kWatchGrace,
+                                      [watch] { watch->Close(); })};
+  Result<void> end = co_await Follow(watch);
+  watch_.reset();
+  watched_ = executor_.clock().MonoNow() - opened_at;
+  co_return end;
+}
+
+async::Task<Result<void>> Informer::Follow(std::shared_ptr<WatchStream> watch) {
   for (;;) {
     Result<std::optional<WatchEvent>> event = co_await watch->Next();
-    if (!event || !*event) watch_.reset();
     CO_RETURN_IF_ERROR(event);
     if (!*event) co_return Result<void>();
     last_seen_ = executor_.clock().MonoNow();

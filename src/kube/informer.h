@@ -1,7 +1,7 @@
 // A cache of one kind that follows the cluster: list, then watch, and again whenever the watch is lost.
 //
-// It never gives up, backs off with jitter (also after watches that end at once), and never takes a partial list for the
-// whole. Reads give the last known objects; LastSeen says how old that knowledge is.
+// It never gives up, backs off with jitter (also after watches that end at once), and never takes a partial
+// list for the whole. Reads give the last known objects; LastSeen says how old that knowledge is.
 #pragma once
 
 #include <functional>
@@ -27,8 +27,8 @@ struct InformerOptions {
 class Informer {
  public:
   // `name_space` empty: all namespaces.
-  Informer(Client& client, Resource resource, std::string name_space, async::Executor& executor, Random& random,
-           InformerOptions options = {});
+  Informer(Client& client, Resource resource, std::string name_space, async::Executor& executor,
+           Random& random, InformerOptions options = {});
   void Start();
   async::Task<void> Stop();
 
@@ -42,7 +42,8 @@ class Informer {
   using Pointer = std::shared_ptr<const json::Value>;
   Pointer Get(const std::string& name_space, const std::string& name) const;  // null when unknown
   std::vector<Pointer> List(const std::string& name_space = "") const;        // empty: all
-  // Called after each change of the cache with the key of the object (also deleted ones). Handlers only mark keys.
+  // Called after each change of the cache with the key of the object (also deleted ones). Handlers only mark
+  // keys.
   using Handler = std::function<void(const std::string& name_space, const std::string& name)>;
   void OnChange(Handler handler) { handlers_.push_back(std::move(handler)); }
 
@@ -51,6 +52,7 @@ class Informer {
   async::Task<void> Run();
   async::Task<Result<void>> ListOnce();
   async::Task<Result<void>> WatchOnce();
+  async::Task<Result<void>> Follow(std::shared_ptr<WatchStream> watch);
   void Notify(const Key& key);
 
   Client& client_;
@@ -67,6 +69,7 @@ class Informer {
   Mono last_seen_{};
   std::optional<Error> trouble_;
   std::shared_ptr<WatchStream> watch_;
+  Duration watched_{};  // how long the last watch lived
 };
 
 }  // namespace cubeplane::kube
