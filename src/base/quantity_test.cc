@@ -100,8 +100,7 @@ TEST(Quantity, ASumTakesTheFormOfTheFirstThatIsNotZero) {
   EXPECT_EQ(Quantity::Sum(Q("1073741824"), Q("1Gi"))->ToString(), "2147483648");
 }
 
-// ---- vectors of k8s.io/apimachinery (tests/quantity_vectors)
-// --------------------------------------------------------
+// ---- vectors of k8s.io/apimachinery (tests/quantity_vectors) ----
 
 struct Vector {
   std::string text, kind, canonical, sign, value, milli, compare, sum;

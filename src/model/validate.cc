@@ -53,8 +53,7 @@ void CheckMetadata(const Metadata& metadata, size_t max_name, Problems& problems
   }
 }
 
-// ---- workloads
-// ------------------------------------------------------------------------------------------------------
+// ---- workloads ----
 
 bool HasControl(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
@@ -181,8 +180,7 @@ void CheckTraining(const WorkloadSpec& spec, Problems& problems) {
              problems);
 }
 
-// ---- projects
-// -------------------------------------------------------------------------------------------------------
+// ---- projects ----
 
 bool IsUserName(std::string_view name) {
   return !name.empty() && name.size() <= kMaxUser && !HasControl(name) &&

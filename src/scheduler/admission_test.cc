@@ -216,8 +216,7 @@ TEST(BaseUnits, AreThousandthsOfCoresAndWholeOthers) {
   EXPECT_FALSE(ToBaseUnits("requests.cpu", Q("9223372036854775807")));
 }
 
-// ---- decision 8
-// -----------------------------------------------------------------------------------------------------
+// ---- decision 8 ----
 
 struct Scene {
   BindingView view;

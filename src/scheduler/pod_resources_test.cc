@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+
 #include "json/json.h"
 #include "scheduler/limit_range.h"
 #include "scheduler/quota.h"
@@ -110,8 +113,29 @@ TEST(PodResources, UsageHasKubernetesKeys) {
   EXPECT_EQ(usage, expected);
 }
 
-// ---- LimitRange
-// -----------------------------------------------------------------------------------------------------
+ResourceList List(const json::Value& value) {
+  ResourceList list;
+  for (const auto& [key, amount] : value.AsObject()) list[key] = Q(amount.AsString());
+  return list;
+}
+
+TEST(PodVectors, AgreeWithComponentHelpers) {
+  const char* chosen = std::getenv("CUBEPLANE_POD_VECTORS");
+  std::ifstream file(chosen != nullptr ? chosen : "tests/pod_vectors/vectors.jsonl");
+  size_t compared = 0;
+  for (std::string line; std::getline(file, line); ++compared) {
+    SCOPED_TRACE("line " + std::to_string(compared + 1));
+    const auto vector = json::Parse(line);
+    ASSERT_TRUE(vector) << vector.error().message;
+    const auto pod = ReadPodResources(*vector);
+    ASSERT_TRUE(pod) << pod.error().message;
+    ASSERT_EQ(*PodRequests(*pod), List((*vector)["requests"]));
+    ASSERT_EQ(*PodLimits(*pod), List((*vector)["limits"]));
+  }
+  EXPECT_GE(compared, 500u) << "tests/pod_vectors/vectors.jsonl, seen from the project's root";
+}
+
+// ---- LimitRange ----
 
 std::vector<LimitItem> Items(std::string_view yaml) { return *ReadLimitRange(Yaml(yaml)); }
 
@@ -182,8 +206,7 @@ TEST(LimitRange, PodsAndClaimsHaveTheirOwn) {
             "maximum storage usage per PersistentVolumeClaim is 5Gi, but request is 6Gi");
 }
 
-// ---- ResourceQuota
-// --------------------------------------------------------------------------------------------------
+// ---- ResourceQuota ----
 
 Quota Hard(ResourceList hard, ResourceList used = {}) {
   return {"quota-nlp", std::move(hard), std::move(used), {}};
