@@ -105,8 +105,7 @@ class Auth {
   // kTooMany.
   async::Task<Result<storage::UserRow>> CheckPassword(std::string user, std::string password);
   // A session of the platform (no parent) or of a workload's origin.
-  async::Task<Result<NewSession>> OpenSession(std::string user, std::string host, std::string parent_hash,
-                                              bool origin);
+  async::Task<Result<NewSession>> OpenSession(std::string user, std::string host, std::string parent_hash);
   // kUnauthenticated when it is not a living session of `host`. Platform sessions slide.
   async::Task<Result<Principal>> FromSession(std::string secret, std::string host);
   async::Task<Result<Principal>> FromToken(std::string secret);

@@ -25,8 +25,9 @@ Result<Found> FindSession(storage::Reader& reader, const std::string& hash, cons
 
 }  // namespace
 
-async::Task<Result<NewSession>> Auth::OpenSession(std::string user, std::string host, std::string parent_hash,
-                                                  bool origin) {
+async::Task<Result<NewSession>> Auth::OpenSession(std::string user, std::string host,
+                                                  std::string parent_hash) {
+  const bool origin = host != settings_.platform_host;
   const Time now = clock_.Now();
   NewSession made;
   made.secret = NewSecret(random_);
