@@ -53,8 +53,7 @@ struct Pod {
 struct PendingStart {
   Fd report;
   std::string text;
-  uint64_t client = 0;
-  Value request_id;
+  std::vector<std::pair<uint64_t, Value>> waiters;  // client and request: a start that is repeated waits too
   Mono deadline;
 };
 
@@ -97,6 +96,7 @@ class Node {
 
   // Finds again what an earlier node started.
   void Recover() {
+    store_.RemoveOldBinaries();
     for (const std::string& uid : store_.List()) {
       if (auto record = store_.Read(uid)) pods_[uid].state = record->state;
       pods_[uid].state.uid = uid;
@@ -248,8 +248,8 @@ class Node {
       return Fail(report.error());
     }
     pods_[pod.run.uid].state.uid = pod.run.uid;
-    starts_[pod.run.uid] = {std::move(*report), "", client.number, request["id"],
-                            clock_.MonoNow() + kStartTimeout};
+    starts_[pod.run.uid] = {
+        std::move(*report), "", {{client.number, request["id"]}}, clock_.MonoNow() + kStartTimeout};
     return {};
   }
 
@@ -262,7 +262,7 @@ class Node {
     const bool whole = start.text.ends_with('\n') || start.text.size() > (256u << 10);
     if (got > 0 && !whole) return;
     if (start.text == "ok\n") {
-      Reply(start.client, start.request_id, Object{});
+      for (const auto& [number, id] : start.waiters) Reply(number, id, Object{});
       starts_.erase(uid);
       Attach(uid);
       return;
@@ -278,7 +278,8 @@ class Node {
     starts_.erase(uid);
     pods_.erase(uid);
     auto removed = store_.Remove(uid, false);
-    Refuse(start.client, start.request_id, removed ? error : removed.error().Wrap(error.message));
+    const Error& reason = removed ? error : removed.error();
+    for (const auto& [number, id] : start.waiters) Refuse(number, id, reason);
   }
 
   // ---- clients
@@ -322,7 +323,11 @@ class Node {
       return Refuse(client.number, id, Error(Code::kBadRequest, "the first line must be a hello"));
     if (op == "start") {
       const std::string& uid = (*request)["run"]["uid"].AsString();
-      if (store_.Exists(uid) && !starts_.contains(uid)) return Reply(client.number, id, Object{});
+      if (const auto start = starts_.find(uid); start != starts_.end()) {
+        start->second.waiters.emplace_back(client.number, id);
+        return;
+      }
+      if (store_.Exists(uid)) return Reply(client.number, id, Object{});
       if (auto begun = BeginStart(client, *request); !begun) Refuse(client.number, id, begun.error());
       return;
     }

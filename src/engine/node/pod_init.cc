@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +30,13 @@ std::string TerminationMessage() {
   if (fd >= 0) close(fd);
   text.resize(got > 0 ? static_cast<size_t>(got) : 0);
   return text;
+}
+
+void MakeFolders(const std::string& path) {
+  for (size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
+    mkdir(path.substr(0, at).c_str(), 0755);
+  }
+  mkdir(path.c_str(), 0755);
 }
 
 // Forks the payload. `failure` gets errno when it could not be executed, 0 when it runs.
@@ -107,8 +115,10 @@ InitReport ParseInitReport(std::string_view packet) {
 }
 
 int RunPodInit(int argc, char** argv) {
-  if (argc < 2) return 2;
+  if (argc < 3) return 2;
   const int control = atoi(argv[0]);
+  const std::string folder = argv[1];
+  char** const payload_argv = argv + 2;
   // The payload may not trace process 1 or reach its descriptors, and inherits none of them.
   prctl(PR_SET_DUMPABLE, 0);
   fcntl(control, F_SETFD, FD_CLOEXEC);
@@ -117,10 +127,16 @@ int RunPodInit(int argc, char** argv) {
   sigaddset(&child, SIGCHLD);
   sigprocmask(SIG_BLOCK, &child, nullptr);
   const int signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (const char* home = getenv("HOME")) MakeFolders(home);
+  MakeFolders(folder);
+  if (chdir(folder.c_str()) != 0) {
+    Send(control, "fail " + std::to_string(errno) + "\n" + "its working folder " + folder);
+    return 126;
+  }
   int failure = 0;
-  const pid_t payload = StartPayload(argv + 1, failure);
+  const pid_t payload = StartPayload(payload_argv, failure);
   if (payload < 0 || failure != 0) {
-    Send(control, "fail " + std::to_string(payload < 0 ? errno : failure) + "\n" + argv[1]);
+    Send(control, "fail " + std::to_string(payload < 0 ? errno : failure) + "\n" + payload_argv[0]);
     return 127;
   }
   Send(control, "started");

@@ -21,7 +21,8 @@ struct InitReport {
 };
 InitReport ParseInitReport(std::string_view packet);
 
-// argv: CONTROL_FD PROGRAM ARGUMENTS…
+// argv: CONTROL_FD WORKING_FOLDER PROGRAM ARGUMENTS…
+// The working folder and $HOME are made when absent, with the payload's rights.
 int RunPodInit(int argc, char** argv);
 
 }  // namespace cubeplane::engine::node

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <ctime>
+#include <set>
 
 #include "engine/node/pod_setup.h"
 #include "engine/node/spec.h"
@@ -136,6 +137,22 @@ Result<void> PodStore::Remove(const std::string& uid, bool keep_log) {
     if (name != "log" && name != "log.1" && name != kRunFile) RETURN_IF_ERROR(RemoveTree(folder.get(), name));
   }
   return RemoveTree(folder.get(), kRunFile);
+}
+
+void PodStore::RemoveOldBinaries() const {
+  std::set<std::string> used = {node_.binary};
+  for (const std::string& uid : List()) {
+    if (!HasSupervisor(uid)) continue;
+    const auto folder = Folder(uid);
+    const auto pod = folder ? LoadPodFile(folder->get()) : Result<PodFile>(Fail(folder.error()));
+    if (!pod) return;  // not known: then nothing is old
+    used.insert(pod->node.binary);
+  }
+  const auto bin = OpenDir(node_.data + "/bin");
+  if (!bin) return;
+  for (const std::string& name : ListDir(bin->get())) {
+    if (!used.contains(node_.data + "/bin/" + name)) unlinkat(bin->get(), name.c_str(), 0);
+  }
 }
 
 }  // namespace cubeplane::engine::node

@@ -36,6 +36,8 @@ class PodStore {
   Result<PodState> Reap(const std::string& uid);
   // Both of the above, then the folder; with `keep_log`, all but its logs.
   Result<void> Remove(const std::string& uid, bool keep_log);
+  // Removes copies of earlier programs that no pod with a supervisor runs.
+  void RemoveOldBinaries() const;
   const NodeConfig& node() const { return node_; }
 
  private:

@@ -27,7 +27,7 @@ constexpr const char* kEtc[] = {"alternatives", "ca-certificates", "fonts",     
 constexpr const char* kOwnEtc[] = {"passwd", "group", "hosts", "resolv.conf", "nsswitch.conf", "hostname"};
 
 #if defined(__x86_64__)
-constexpr const char* kLoader = "lib64/ld-linux-x86-64.so.2";
+constexpr const char* kLoader = "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
 constexpr const char* kLibraryFolder = "lib/x86_64-linux-gnu";
 #elif defined(__aarch64__)
 constexpr const char* kLoader = "lib/aarch64-linux-gnu/ld-linux-aarch64.so.1";
@@ -61,7 +61,7 @@ class Planner {
     MemoryFolders();
     RETURN_IF_ERROR(Mounts());
     Init();
-    Add({"--remount-ro", "/run", "--remount-ro", "/", "--chdir", run_.working_dir});
+    Add({"--remount-ro", "/run", "--remount-ro", "/", "--chdir", "/"});
     Add({"--seccomp", std::to_string(seccomp_fd)});
     Command(control_fd);
     return std::move(plan_);
@@ -200,6 +200,7 @@ class Planner {
     }
     for (const std::string word : {kInit, "pod-init"}) plan_.command.push_back(word);
     plan_.command.push_back(std::to_string(control_fd));
+    plan_.command.push_back(run_.working_dir);
     plan_.command.insert(plan_.command.end(), run_.command.begin(), run_.command.end());
   }
 

@@ -34,6 +34,7 @@ constexpr Duration kRestartMax = std::chrono::minutes(5);
 constexpr Duration kRestartForget = std::chrono::minutes(10);  // a run of this length clears the back-off
 constexpr Duration kAddressCheck = std::chrono::seconds(10);
 constexpr Duration kNetworkRetry = std::chrono::seconds(2);
+constexpr const char* kOutOfMemory = "was killed: it used more than its memory limit";
 constexpr Duration kReapWait = std::chrono::seconds(1);
 constexpr size_t kReadBytes = 64u << 10;
 
@@ -251,6 +252,7 @@ class Supervisor {
       case InitReport::Kind::kExit:
         state_.signal = WIFSIGNALED(report.number) ? WTERMSIG(report.number) : 0;
         state_.exit_code = state_.signal ? 128 + state_.signal : WEXITSTATUS(report.number);
+        if (state_.oom_killed && state_.message.empty()) state_.message = kOutOfMemory;
         return;
       case InitReport::Kind::kFail:
         state_.exit_code = report.number == ENOENT ? 127 : 126;
@@ -265,7 +267,7 @@ class Supervisor {
             started   ? (killed_ && stopping_ ? "did not end within its grace and was killed" : "was killed")
             : killed_ ? "was stopped before it had started"
                       : "the sandbox did not start: " + log_.last_error_line();
-        if (state_.oom_killed) state_.message = "was killed: it used more than its memory limit";
+        if (state_.oom_killed) state_.message = kOutOfMemory;
     }
   }
 

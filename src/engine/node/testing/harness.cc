@@ -125,6 +125,13 @@ Result<void> RealHarness::Remove(const std::string& uid, bool keep_log) {
 Result<std::vector<PodState>> RealHarness::List() { return loop_.Await(client_->List()); }
 Result<void> RealHarness::EndInstance() { return loop_.Await(client_->EndInstance()); }
 
+std::pair<Result<void>, Result<void>> RealHarness::StartTwice(PodRun run) {
+  auto first = std::async(std::launch::async, [&] { return Start(run); });
+  auto second = std::async(std::launch::async, [&] { return Start(run); });
+  Result<void> one = first.get(), two = second.get();
+  return {std::move(one), std::move(two)};
+}
+
 std::vector<Guarantee> RealHarness::guarantees() {
   std::vector<Guarantee> rows;
   loop_.Call([&] { rows = client_->guarantees(); });
@@ -279,7 +286,7 @@ std::string Tar(const std::vector<TarEntry>& entries) {
   }
   tar.resize(tar.size() + 1024, '\0');
   z_stream stream{};
-  deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
   std::string packed(deflateBound(&stream, tar.size()) + 64, '\0');
   stream.next_in = reinterpret_cast<Bytef*>(tar.data());
   stream.avail_in = static_cast<uInt>(tar.size());

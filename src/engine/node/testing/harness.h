@@ -99,6 +99,8 @@ class RealHarness final : public Harness {
   pid_t node_pid() const { return node_; }
   pid_t SupervisorPid(const std::string& uid);
   Result<void> EndInstance();
+  // Both calls are on their way before either is answered.
+  std::pair<Result<void>, Result<void>> StartTwice(PodRun run);
   std::vector<Guarantee> guarantees();
   // Runs to the end and gives its output without the CRI words.
   std::string Output(PodRun run);
