@@ -54,7 +54,6 @@ void SetLimits(const PodRun& run, bool has_cgroups) {
   Limit(RLIMIT_CORE, 0);
   Limit(RLIMIT_NOFILE, kMaxFiles);
   if (has_cgroups) return;
-  if (run.memory_bytes > 0) Limit(RLIMIT_DATA, static_cast<rlim_t>(run.memory_bytes));
   Limit(RLIMIT_NPROC, static_cast<rlim_t>(run.pids));
   if (run.cpu_milli > 0) setpriority(PRIO_PROCESS, 0, 5);
 }

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -40,7 +41,7 @@ void MakeFolders(const std::string& path) {
 }
 
 // Forks the payload. `failure` gets errno when it could not be executed, 0 when it runs.
-pid_t StartPayload(char** argv, int& failure) {
+pid_t StartPayload(char** argv, rlim_t memory, int& failure) {
   int status[2];
   if (pipe2(status, O_CLOEXEC) != 0) return -1;
   const pid_t payload = fork();
@@ -50,6 +51,8 @@ pid_t StartPayload(char** argv, int& failure) {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     prctl(PR_SET_DUMPABLE, 1);
+    const rlimit limit{memory, memory};
+    if (memory > 0) setrlimit(RLIMIT_DATA, &limit);
     execvp(argv[0], argv);
     const int error = errno;
     if (write(status[1], &error, sizeof error) < 0) _exit(126);
@@ -115,10 +118,11 @@ InitReport ParseInitReport(std::string_view packet) {
 }
 
 int RunPodInit(int argc, char** argv) {
-  if (argc < 3) return 2;
+  if (argc < 4) return 2;
   const int control = atoi(argv[0]);
   const std::string folder = argv[1];
-  char** const payload_argv = argv + 2;
+  const rlim_t memory = strtoull(argv[2], nullptr, 10);
+  char** const payload_argv = argv + 3;
   // The payload may not trace process 1 or reach its descriptors, and inherits none of them.
   prctl(PR_SET_DUMPABLE, 0);
   fcntl(control, F_SETFD, FD_CLOEXEC);
@@ -134,7 +138,7 @@ int RunPodInit(int argc, char** argv) {
     return 126;
   }
   int failure = 0;
-  const pid_t payload = StartPayload(payload_argv, failure);
+  const pid_t payload = StartPayload(payload_argv, memory, failure);
   if (payload < 0 || failure != 0) {
     Send(control, "fail " + std::to_string(payload < 0 ? errno : failure) + "\n" + payload_argv[0]);
     return 127;

@@ -21,8 +21,9 @@ struct InitReport {
 };
 InitReport ParseInitReport(std::string_view packet);
 
-// argv: CONTROL_FD WORKING_FOLDER PROGRAM ARGUMENTS…
-// The working folder and $HOME are made when absent, with the payload's rights.
+// argv: CONTROL_FD WORKING_FOLDER MEMORY PROGRAM ARGUMENTS…; MEMORY: bytes that each process may have
+// (RLIMIT_DATA), 0 where a control group limits the pod. The working folder and $HOME are made when absent,
+// with the payload's rights.
 int RunPodInit(int argc, char** argv);
 
 }  // namespace cubeplane::engine::node

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "engine/node/cgroup.h"
 #include "engine/node/pod_init.h"
 #include "engine/node/spec.h"
 #include "engine/node/sys.h"
@@ -201,6 +202,7 @@ class Planner {
     for (const std::string word : {kInit, "pod-init"}) plan_.command.push_back(word);
     plan_.command.push_back(std::to_string(control_fd));
     plan_.command.push_back(run_.working_dir);
+    plan_.command.push_back(std::to_string(DetectCgroups() == CgroupKind::kNone ? run_.memory_bytes : 0));
     plan_.command.insert(plan_.command.end(), run_.command.begin(), run_.command.end());
   }
 
