@@ -24,7 +24,7 @@ defaults base
     timeout connect 3s
     timeout http-request 10s
     timeout http-keep-alive 30s
-    timeout client 10m
+    timeout client 2m
     timeout server 10m
     # Idle WebSockets: a cell that prints nothing for long. Jupyter pings every 30 s; a lost client is found by TCP.
     timeout tunnel 4h
@@ -36,7 +36,7 @@ defaults base
     option dontlognull
     option http-restrict-req-hdr-names delete
     http-error status 400 content-type application/json lf-string '%[str(bad-target.json-en),map_str(@PAGES@)]'
-    http-error status 502 content-type application/json lf-string '%[var(txn.upstream),concat("-unreachable.",txn.form),map_str(@PAGES@)]'
+    http-error status 502 content-type application/json lf-string '%[var(txn.upstream),concat("-broken.",txn.form),map_str(@PAGES@)]'
     http-error status 503 content-type application/json lf-string '%[var(txn.upstream),concat("-unreachable.",txn.form),map_str(@PAGES@)]'
     http-error status 504 content-type application/json lf-string '%[var(txn.upstream),concat("-timeout.",txn.form),map_str(@PAGES@)]'
 

@@ -350,7 +350,10 @@ Result<void> Proxy::AddServer(const ServerLine& server) {
   const std::string name = std::string(kBackend) + "/" + server.name;
   RETURN_IF_ERROR(admin_.Tell({"add", "server", name, server.upstream, "weight", "0", "pool-max-conn", "0"},
                               "New server registered."));
-  return admin_.Tell({"enable", "server", name});
+  auto enabled = admin_.Tell({"enable", "server", name});
+  // Left behind it would look finished: the next try makes it anew.
+  if (!enabled) static_cast<void>(admin_.Ask({"del", "server", name}));
+  return enabled;
 }
 
 Result<void> Proxy::RemoveServer(const std::string& server) {
@@ -442,7 +445,7 @@ void Proxy::CutAgain(Mono now) {
 // HAProxy refuses an expired session itself; an open WebSocket has to be cut.
 void Proxy::Sweep(Mono now) {
   if (now < next_sweep_) return;
-  next_sweep_ = now + seconds(60);
+  next_sweep_ = now + options_.sweep_every;
   const int64_t wall = UnixSeconds(clock_.Now());
   std::vector<std::string> expired;
   for (const auto& [hash, session] : sessions_) {

@@ -35,6 +35,7 @@ struct GatewayOptions {
   std::string domain = "localhost";
   std::string instance;  // [a-z0-9]{1,32}
   std::string haproxy = "/usr/sbin/haproxy";
+  Duration sweep_every = std::chrono::minutes(1);  // open WebSockets of expired sessions are cut at this pace
 };
 
 class Proxy {

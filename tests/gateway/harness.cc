@@ -90,6 +90,7 @@ int Main(int argc, char** argv) {
                                   .port = static_cast<uint16_t>(std::atoi(argv[3])),
                                   .platform_socket = argv[4],
                                   .instance = argv[5]};
+  options.sweep_every = std::chrono::seconds(2);  // no test waits for a minute
   if (argc > 6) options.haproxy = argv[6];
   gateway::Gateway gateway(options, loop, random,
                            [](const std::string& line) { std::cerr << line << std::endl; });

@@ -225,6 +225,17 @@ class Lifecycle(unittest.TestCase):
         self.assertIn("<!doctype html>", page.body.decode())
         self.assertEqual(200, self.world.get(B, "/", self.bob).status)
 
+    def test_a_workload_that_breaks_off_is_502_in_the_right_form(self):
+        def broken(*_):
+            raise OSError("gone")
+
+        self.start()
+        self.site_a.answer = broken
+        answer = self.world.get(A, "/", self.ann)
+        self.assertEqual((502, "gateway_workload_broken", 502), (answer.status, answer.code, answer.json["code"]))
+        page = self.world.get(A, "/", self.ann, headers=[("Accept", "text/html")])
+        self.assertEqual((502, "text/html; charset=utf-8"), (page.status, page.headers.get("content-type")))
+
     # -- revocation
     def test_ending_a_session_cuts_its_connections_only(self):
         self.start()
@@ -256,11 +267,10 @@ class Lifecycle(unittest.TestCase):
         short = self.world.session("ann", A, seconds=3)
         a, stream, _ = self.world.open_websocket(A, short)
         with a, stream:
-            a.settimeout(90)
             stream.read(12)
             begin = time.monotonic()
             self.assertEqual(b"", stream.read(1))
-            self.assertLess(time.monotonic() - begin, 70)  # the sweep comes each minute
+            self.assertLess(time.monotonic() - begin, 9)
 
     def test_sessions_in_the_past_or_odd_are_refused(self):
         self.start()
