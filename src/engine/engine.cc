@@ -8,7 +8,10 @@
 #include "engine/claims.h"
 #include "engine/events.h"
 #include "engine/gc.h"
+#include "engine/kubelet.h"
 #include "engine/namespaces.h"
+#include "engine/node_object.h"
+#include "engine/scheduler_loop.h"
 #include "engine/services.h"
 
 namespace cubeplane::engine {
@@ -39,16 +42,17 @@ struct Engine::Impl {
   async::Executor& executor;
   Random& random;
   Runtime& runtime;
-  async::TaskGroup tasks;
   std::shared_ptr<Store> store;
   std::unique_ptr<Cluster> cluster;
   std::unique_ptr<Registry> registry;
   std::unique_ptr<Recorder> recorder;
   std::unique_ptr<ApiHandler> handler;
   std::vector<std::unique_ptr<Controller>> controllers;
+  Kubelet* kubelet = nullptr;  // one of them
   std::shared_ptr<Impl*> alive;  // posted callbacks hold it weakly
   bool scheduled = false;
   bool stopping = false;
+  async::TaskGroup tasks;  // last: its coroutines go before what they use
 };
 
 Result<void> Engine::Impl::Start() {
@@ -59,6 +63,7 @@ Result<void> Engine::Impl::Start() {
   BuildLoops();
   handler = std::make_unique<ApiHandler>(store, *cluster, *registry, executor, runtime, options.credentials);
   RETURN_IF_ERROR(Bootstrap());
+  RETURN_IF_ERROR(EnsureNode(*cluster, options.node));
   for (const Kind& kind : Kinds()) {
     for (const ObjectPtr& object : store->List(kind.Qualified())) {
       const Change change{Change::Type::kAdded, store->revision(), KeyOf(kind, *object), object, nullptr};
@@ -70,6 +75,7 @@ Result<void> Engine::Impl::Start() {
     for (const auto& controller : controllers) controller->Observe(change);
     Wake();
   });
+  kubelet->Connect();
   Wake();
   return {};
 }
@@ -81,6 +87,11 @@ void Engine::Impl::BuildLoops() {
   controllers.push_back(std::make_unique<Claims>(*cluster));
   controllers.push_back(std::make_unique<Services>(*cluster, *registry));
   controllers.push_back(std::make_unique<GarbageCollector>(*cluster, *registry));
+  controllers.push_back(std::make_unique<SchedulerLoop>(*cluster, *recorder));
+  const Host host{executor, tasks, [this] { Wake(); }};
+  auto made = std::make_unique<Kubelet>(*cluster, *recorder, runtime, host, options.node.devices);
+  kubelet = made.get();
+  controllers.push_back(std::move(made));
 }
 
 // What a cluster has from its first moment on.

@@ -1,7 +1,7 @@
 #include "engine/api/defaults.h"
 
 #include "base/quantity.h"
-#include "engine/base64.h"
+#include "base/strings.h"
 #include "engine/cluster.h"
 
 namespace cubeplane::engine {
@@ -149,7 +149,7 @@ void DefaultSecret(json::Value& secret) {
   Default(secret, "type", "Opaque");
   const json::Value texts = secret["stringData"];
   for (const auto& [key, value] : texts.AsObject())
-    Sub(secret, "data").Set(key, EncodeBase64(value.AsString()));
+    Sub(secret, "data").Set(key, Base64(value.AsString()));
   secret.Erase("stringData");
 }
 

@@ -4,7 +4,7 @@
 
 #include "engine/api/handler.h"
 #include "engine/api/log_stream.h"
-#include "engine/base64.h"
+#include "base/strings.h"
 #include "json/json.h"
 
 namespace cubeplane::engine {
@@ -19,12 +19,12 @@ struct Continue {
 };
 
 std::string WriteContinue(const Continue& token) {
-  return EncodeBase64(
+  return Base64(
       json::Write(json::Object{{"rv", token.revision}, {"ns", token.namespace_name}, {"name", token.name}}));
 }
 
 Answer<Continue> ReadContinue(const std::string& text) {
-  const auto bytes = DecodeBase64(text);
+  const auto bytes = FromBase64(text);
   const auto value = bytes ? json::Parse(*bytes) : Result<json::Value>(json::Value());
   if (!value || !(*value)["rv"].IsInt())
     return Refuse(BadRequest("continue key is not valid: found \"" + text.substr(0, 64) + "\""));

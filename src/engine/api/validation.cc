@@ -1,7 +1,7 @@
 #include "engine/api/validation.h"
 
 #include "base/quantity.h"
-#include "engine/base64.h"
+#include "base/strings.h"
 #include "engine/cluster.h"
 #include "engine/selectors.h"
 #include "engine/validation_words.h"
@@ -64,7 +64,7 @@ void CheckData(FieldErrors& errors, const json::Value& object, bool secret) {
       const std::string path = std::string(part) + "[" + key + "]";
       AddIf(errors, path, key, ConfigKeyProblem(key));
       const bool encoded = secret || part == std::string_view("binaryData");
-      const auto decoded = encoded ? DecodeBase64(value.AsString()) : value.AsString();
+      const auto decoded = encoded ? FromBase64(value.AsString()) : value.AsString();
       if (!value.IsString() || !decoded)
         errors.push_back(InvalidValue(path, encoded ? json::Value("") : value,
                                       encoded ? "must be base64" : "must be a string"));

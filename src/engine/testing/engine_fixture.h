@@ -2,15 +2,17 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "async/group.h"
 #include "async/manual_executor.h"
 #include "engine/engine.h"
-#include "engine/testing/test_runtime.h"
+#include "engine/fake_runtime.h"
 #include "json/json.h"
 
 namespace cubeplane::engine {
@@ -28,6 +30,8 @@ class EngineTest : public testing::Test {
   EngineTest() { Boot(); }
   ~EngineTest() override {
     engine_.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(FakeOptions().data_folder, ignored);
     if (options_.database != ":memory:") {
       for (const char* suffix : {"", "-wal", "-shm"}) std::remove((options_.database + suffix).c_str());
     }
@@ -39,6 +43,12 @@ class EngineTest : public testing::Test {
     options.node.labels = {{"org", "public"}};
     options.credentials = {{"admin-token-0123456789", "system:admin", Credential::Role::kFull},
                            {"viewer-token-012345678", "viewer", Credential::Role::kViewer}};
+    return options;
+  }
+  static FakeRuntimeOptions FakeOptions() {
+    FakeRuntimeOptions options;
+    options.data_folder = testing::TempDir() + "engine-fake-" + std::to_string(getpid());
+    options.write_logs = true;
     return options;
   }
   void Boot() {
@@ -117,7 +127,7 @@ class EngineTest : public testing::Test {
   ManualClock clock_;
   async::ManualExecutor executor_{clock_};
   SeededRandom random_{7};
-  TestRuntime runtime_{clock_};
+  FakeRuntime runtime_{executor_, FakeOptions()};
   EngineOptions options_ = DefaultOptions();
   std::string token_ = "admin-token-0123456789";
   std::unique_ptr<Engine> engine_;
