@@ -184,7 +184,7 @@ Result<void> Plane::StartServers() {
 }
 
 Result<void> Plane::ServeKubernetes() {
-  ASSIGN_OR_RETURN(const engine::Pki pki, engine::LoadOrMakePki(places_.data + "/keys", clock_, random_));
+  ASSIGN_OR_RETURN(const engine::Pki pki, engine::LoadOrMakePki(places_.data + "/keys", clock_));
   kubernetes_http_ = std::make_unique<http::Server>(loop_, engine_->api());
   http::ListenOptions listen{.name = "engine", .address = "127.0.0.1", .port = LastPort("kubernetes_port"),
                              .tls_cert_pem = pki.server_cert_pem, .tls_key_pem = pki.server_key_pem};
