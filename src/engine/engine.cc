@@ -11,8 +11,10 @@
 #include "engine/kubelet.h"
 #include "engine/namespaces.h"
 #include "engine/node_object.h"
+#include "engine/quota.h"
 #include "engine/scheduler_loop.h"
 #include "engine/services.h"
+#include "engine/statefulset.h"
 
 namespace cubeplane::engine {
 
@@ -48,7 +50,7 @@ struct Engine::Impl {
   std::unique_ptr<Recorder> recorder;
   std::unique_ptr<ApiHandler> handler;
   std::vector<std::unique_ptr<Controller>> controllers;
-  Kubelet* kubelet = nullptr;  // one of them
+  Kubelet* kubelet = nullptr;    // one of them
   std::shared_ptr<Impl*> alive;  // posted callbacks hold it weakly
   bool scheduled = false;
   bool stopping = false;
@@ -81,14 +83,20 @@ Result<void> Engine::Impl::Start() {
 }
 
 void Engine::Impl::BuildLoops() {
-  registry = std::make_unique<Registry>(*cluster, nullptr);
+  auto quotas = std::make_unique<Quotas>(*cluster);
+  registry = std::make_unique<Registry>(
+      *cluster, [admission = quotas.get()](const Kind& kind, json::Value& object, const json::Value* before) {
+        return admission->Admit(kind, object, before);
+      });
   recorder = std::make_unique<Recorder>(*cluster, *registry);
   controllers.push_back(std::make_unique<Namespaces>(*cluster, *registry));
   controllers.push_back(std::make_unique<Claims>(*cluster));
   controllers.push_back(std::make_unique<Services>(*cluster, *registry));
   controllers.push_back(std::make_unique<GarbageCollector>(*cluster, *registry));
-  controllers.push_back(std::make_unique<SchedulerLoop>(*cluster, *recorder));
   const Host host{executor, tasks, [this] { Wake(); }};
+  controllers.push_back(std::move(quotas));
+  controllers.push_back(std::make_unique<StatefulSets>(*cluster, *registry, *recorder, host));
+  controllers.push_back(std::make_unique<SchedulerLoop>(*cluster, *recorder));
   auto made = std::make_unique<Kubelet>(*cluster, *recorder, runtime, host, options.node.devices);
   kubelet = made.get();
   controllers.push_back(std::move(made));

@@ -38,7 +38,8 @@ async::Task<void> Kubelet::ConnectTask() {
   for (const auto& [uid, entry] : entries_) {
     if (!cluster_.store.KeyOfUid(uid)) host_.tasks.Spawn(RemoveOrphan(uid));
   }
-  for (const ObjectPtr& pod : cluster_.store.List("pods")) marked_.insert(KeyOf(*FindKindByResource("pods"), *pod));
+  for (const ObjectPtr& pod : cluster_.store.List("pods"))
+    marked_.insert(KeyOf(*FindKindByResource("pods"), *pod));
   host_.wake();
 }
 
@@ -71,7 +72,7 @@ void Kubelet::Sync(const ObjectKey& key) {
   if (!pod || (*pod)["spec"]["nodeName"].AsString() != cluster_.node_name) return;
   const std::string uid = UidOf(*pod);
   Entry& entry = entries_[uid];
-  if (entry.busy) return;  // the call's end marks it again
+  if (entry.busy) return;                                           // the call's end marks it again
   if (host_.executor.clock().MonoNow() < entry.not_before) return;  // WakeAt marks it again
   if (IsDeleting(*pod)) return SyncDeleting(key, *pod, entry);
   if (IsTerminalPhase(PhaseOf(*pod)) || entry.refused) return;
@@ -82,7 +83,8 @@ void Kubelet::Sync(const ObjectKey& key) {
 
 void Kubelet::SyncDeleting(const ObjectKey& key, const json::Value& pod, Entry& entry) {
   const std::string uid = UidOf(pod);
-  const bool over = !entry.state || entry.state->phase == PodPhase::kExited || entry.state->phase == PodPhase::kLost;
+  const bool over =
+      !entry.state || entry.state->phase == PodPhase::kExited || entry.state->phase == PodPhase::kLost;
   if (!over) {
     const int64_t grace = pod["metadata"]["deletionGracePeriodSeconds"].AsInt();
     if (entry.stop_grace && *entry.stop_grace <= grace) {
@@ -105,7 +107,8 @@ void Kubelet::SyncDeleting(const ObjectKey& key, const json::Value& pod, Entry& 
 void Kubelet::TellState(const ObjectKey& key, const json::Value& pod, const PodState& state) {
   if (IsTerminalPhase(PhaseOf(pod))) return;
   const std::string now = cluster_.Now();
-  const auto written = cluster_.ModifyIfUid(key, state.uid, [&](json::Value& object) { WritePodStatus(object, state, now); });
+  const auto written =
+      cluster_.ModifyIfUid(key, state.uid, [&](json::Value& object) { WritePodStatus(object, state, now); });
   if (!written) return;
   const json::Value& before = pod["status"].At("containerStatuses.0");
   const json::Value& after = (**written)["status"].At("containerStatuses.0");
@@ -114,7 +117,8 @@ void Kubelet::TellState(const ObjectKey& key, const json::Value& pod, const PodS
     RecordPod(**written, "Normal", "Started", "Started container " + name);
   }
   if (after["restartCount"].AsInt() > before["restartCount"].AsInt()) {
-    RecordPod(**written, "Warning", "BackOff", "Back-off restarting failed container " + name + " in pod " + key.name);
+    RecordPod(**written, "Warning", "BackOff",
+              "Back-off restarting failed container " + name + " in pod " + key.name);
   }
   if (state.phase == PodPhase::kLost) {
     RecordPod(**written, "Warning", "NodeLost", (**written)["status"]["message"].AsString());
@@ -179,7 +183,8 @@ async::Task<void> Kubelet::StartPod(ObjectKey key, std::string uid) {
   }
   // Written before the call: who finds the pod after a kill knows that it may have been started.
   const std::string now = cluster_.Now();
-  auto marked = cluster_.ModifyIfUid(key, uid, [&](json::Value& object) { WritePodWaiting(object, "ContainerCreating", "", now); });
+  auto marked = cluster_.ModifyIfUid(
+      key, uid, [&](json::Value& object) { WritePodWaiting(object, "ContainerCreating", "", now); });
   if (!marked) co_return;
   entry.busy = true;
   PodRun request = std::move(*run);
@@ -196,14 +201,16 @@ async::Task<void> Kubelet::StartPod(ObjectKey key, std::string uid) {
     after.failures = 0;
     // Until the runtime says more: it has it, and must not be asked again.
     if (!after.state) after.state = PodState{.uid = uid};
-    RecordPod(**marked, "Normal", "Created", "Created container " + (**marked)["spec"].At("containers.0.name").AsString());
+    RecordPod(**marked, "Normal", "Created",
+              "Created container " + (**marked)["spec"].At("containers.0.name").AsString());
   }
 }
 
 void Kubelet::Refused(const ObjectKey& key, const std::string& uid, const Error& error) {
   entries_[uid].refused = true;
   std::string message = error.message;
-  for (const FieldProblem& field : error.fields) message += "; " + field.path + ": found " + field.found + ", allowed: " + field.allowed;
+  for (const FieldProblem& field : error.fields)
+    message += "; " + field.path + ": found " + field.found + ", allowed: " + field.allowed;
   const std::string now = cluster_.Now();
   const auto written = cluster_.ModifyIfUid(key, uid, [&](json::Value& object) {
     // With Always it keeps its place, as a kubelet would have it; a Failed one would be made anew for ever.
@@ -216,16 +223,19 @@ void Kubelet::Refused(const ObjectKey& key, const std::string& uid, const Error&
   if (written) RecordPod(**written, "Warning", "Failed", "Error: " + message);
 }
 
-void Kubelet::Waits(const ObjectKey& key, const std::string& uid, const std::string& reason, const Error& error) {
+void Kubelet::Waits(const ObjectKey& key, const std::string& uid, const std::string& reason,
+                    const Error& error) {
   const std::string now = cluster_.Now();
-  const auto written = cluster_.ModifyIfUid(key, uid, [&](json::Value& object) { WritePodWaiting(object, reason, error.message, now); });
+  const auto written = cluster_.ModifyIfUid(
+      key, uid, [&](json::Value& object) { WritePodWaiting(object, reason, error.message, now); });
   if (!written) return;
   RecordPod(**written, "Warning", "Failed", "Error: " + error.message);
   Retry(key, entries_[uid]);
 }
 
 void Kubelet::Retry(const ObjectKey& key, Entry& entry) {
-  const Duration full = std::min(kRuntimeRetryMax, kRuntimeRetryMin * (int64_t{1} << std::min(entry.failures, 10)));
+  const Duration full =
+      std::min(kRuntimeRetryMax, kRuntimeRetryMin * (int64_t{1} << std::min(entry.failures, 10)));
   ++entry.failures;
   entry.not_before = host_.executor.clock().MonoNow() + full;
   host_.tasks.Spawn(WakeAt(key, full));
@@ -240,7 +250,8 @@ async::Task<void> Kubelet::WakeAt(ObjectKey key, Duration wait) {
 
 async::Task<void> Kubelet::StopPod(ObjectKey key, std::string uid, int64_t grace) {
   if (const ObjectPtr pod = cluster_.store.Get(key)) {
-    RecordPod(*pod, "Normal", "Killing", "Stopping container " + (*pod)["spec"].At("containers.0.name").AsString());
+    RecordPod(*pod, "Normal", "Killing",
+              "Stopping container " + (*pod)["spec"].At("containers.0.name").AsString());
   }
   const Duration wait = std::chrono::seconds(grace);
   const Result<void> asked = co_await runtime_.Stop(uid, wait);
@@ -291,7 +302,8 @@ Result<std::vector<std::string>> Kubelet::TakeDevices(const ObjectKey& key, cons
   const bool fresh = taken.empty();
   for (const auto& [resource, kind] : devices_) {
     const json::Value& limit = pod["spec"].At("containers.0.resources.limits")[resource];
-    const size_t wanted = limit.IsString() ? static_cast<size_t>(std::strtoul(limit.AsString().c_str(), nullptr, 10)) : 0;
+    const size_t wanted =
+        limit.IsString() ? static_cast<size_t>(std::strtoul(limit.AsString().c_str(), nullptr, 10)) : 0;
     std::set<std::string> used;
     std::vector<size_t> mine;
     for (const ObjectPtr& other : cluster_.store.List("pods")) {
@@ -312,12 +324,14 @@ Result<std::vector<std::string>> Kubelet::TakeDevices(const ObjectKey& key, cons
     for (const size_t i : mine) files.insert(files.end(), kind.pieces[i].begin(), kind.pieces[i].end());
   }
   if (fresh && !taken.empty()) {
-    RETURN_IF_ERROR(cluster_.ModifyIfUid(key, UidOf(pod), [&](json::Value& object) { SetAnnotation(object, kDevices, taken); }));
+    RETURN_IF_ERROR(cluster_.ModifyIfUid(
+        key, UidOf(pod), [&](json::Value& object) { SetAnnotation(object, kDevices, taken); }));
   }
   return files;
 }
 
-void Kubelet::RecordPod(const json::Value& pod, std::string_view type, std::string_view reason, const std::string& message) {
+void Kubelet::RecordPod(const json::Value& pod, std::string_view type, std::string_view reason,
+                        const std::string& message) {
   recorder_.Record(*FindKindByResource("pods"), pod, type, reason, message, "kubelet");
 }
 

@@ -1,8 +1,8 @@
-// The kubelet of the one node: makes the runtime run the pods that are bound here, tells their state, and removes a pod
-// only when the runtime has proved its processes gone (law 2).
+// The kubelet of the one node: makes the runtime run the pods that are bound here, tells their state, and
+// removes a pod only when the runtime has proved its processes gone (law 2).
 //
-// Threading: the control thread only. Its state is a cache of the runtime's; after a restart everything is found again by
-// Runtime::List, and what the runtime runs without a pod here is ended.
+// Threading: the control thread only. Its state is a cache of the runtime's; after a restart everything is
+// found again by Runtime::List, and what the runtime runs without a pod here is ended.
 #pragma once
 
 #include <map>
@@ -32,11 +32,11 @@ class Kubelet final : public Controller {
 
  private:
   struct Entry {
-    std::optional<PodState> state;       // what the runtime said last
-    bool busy = false;                   // one call to the runtime at a time for each pod
-    bool refused = false;                // it can never start here
-    std::optional<int64_t> stop_grace;   // the grace it was asked to end with
-    Mono not_before{};                   // back-off after a failed call
+    std::optional<PodState> state;      // what the runtime said last
+    bool busy = false;                  // one call to the runtime at a time for each pod
+    bool refused = false;               // it can never start here
+    std::optional<int64_t> stop_grace;  // the grace it was asked to end with
+    Mono not_before{};                  // back-off after a failed call
     int failures = 0;
   };
 
@@ -57,7 +57,8 @@ class Kubelet final : public Controller {
   void Waits(const ObjectKey& key, const std::string& uid, const std::string& reason, const Error& error);
   void Retry(const ObjectKey& key, Entry& entry);
   Result<std::vector<std::string>> TakeDevices(const ObjectKey& key, const json::Value& pod);
-  void RecordPod(const json::Value& pod, std::string_view type, std::string_view reason, const std::string& message);
+  void RecordPod(const json::Value& pod, std::string_view type, std::string_view reason,
+                 const std::string& message);
 
   const Cluster& cluster_;
   Recorder& recorder_;
@@ -67,7 +68,7 @@ class Kubelet final : public Controller {
   bool connected_ = false;
   std::map<std::string, Entry> entries_;  // by pod UID
   std::set<ObjectKey> marked_;
-  std::set<std::string> folders_;         // namespaces whose data folder is to be made
+  std::set<std::string> folders_;  // namespaces whose data folder is to be made
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -9,7 +9,8 @@ class Pods : public EngineTest {
  protected:
   static std::string Pod(const std::string& name, const std::string& env = "", const std::string& more = "",
                          const std::string& cpu = "1") {
-    return R"({"metadata":{"name":")" + name + R"("},"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"env:default","command":["python","train.py"],"env":[)" +
+    return R"({"metadata":{"name":")" + name +
+           R"("},"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"env:default","command":["python","train.py"],"env":[)" +
            env + R"(],"resources":{"limits":{"cpu":")" + cpu + R"(","memory":"1Gi"}}}])" + more + "}}";
   }
   static std::string Var(const std::string& name, const std::string& value) {
@@ -24,7 +25,9 @@ class Pods : public EngineTest {
 };
 
 TEST_F(Pods, RunToTheirEnd) {
-  const Reply made = Call("POST", kPods, Pod("train", Var("FAKE_SECONDS", "5") + "," + Var("FAKE_MESSAGE", R"({\"accuracy\":0.97})")));
+  const Reply made =
+      Call("POST", kPods,
+           Pod("train", Var("FAKE_SECONDS", "5") + "," + Var("FAKE_MESSAGE", R"({\"accuracy\":0.97})")));
   ASSERT_EQ(made.status, 201) << made.text;
   EXPECT_EQ(made.body["spec"]["dnsPolicy"].AsString(), "ClusterFirst");
   EXPECT_EQ(made.body["status"]["qosClass"].AsString(), "Guaranteed");
@@ -42,7 +45,8 @@ TEST_F(Pods, RunToTheirEnd) {
   EXPECT_EQ(end["exitCode"].AsInt(-1), 0);
   EXPECT_EQ(end["reason"].AsString(), "Completed");
   EXPECT_EQ(end["message"].AsString(), R"({"accuracy":0.97})");
-  const json::Value events = Get("/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Dtrain");
+  const json::Value events =
+      Get("/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Dtrain");
   EXPECT_EQ(events["items"].AsArray().size(), 3u);  // Scheduled, Created, Started
 }
 
@@ -77,7 +81,8 @@ TEST_F(Pods, WaitForRoomAndSayWhy) {
   EXPECT_EQ(waiting["status"]["phase"].AsString(), "Pending");
   const json::Value& scheduled = waiting["status"].At("conditions.0");
   EXPECT_EQ(scheduled["reason"].AsString(), "Unschedulable");
-  EXPECT_TRUE(scheduled["message"].AsString().starts_with("0/1 nodes are available: 1 Insufficient cpu.")) << scheduled["message"].AsString();
+  EXPECT_TRUE(scheduled["message"].AsString().starts_with("0/1 nodes are available: 1 Insufficient cpu."))
+      << scheduled["message"].AsString();
   Pass(std::chrono::seconds(7));
   EXPECT_EQ(Phase("second"), "Running");
 }
@@ -152,7 +157,8 @@ TEST_F(Pods, WaitForARuntimeThatIsAway) {
   runtime_.SetReachable(false);
   Call("POST", kPods, Pod("train"));
   Pass(std::chrono::seconds(2));
-  EXPECT_EQ(PodAt("train").At("status.containerStatuses.0.state.waiting.reason").AsString(), "CreateContainerError");
+  EXPECT_EQ(PodAt("train").At("status.containerStatuses.0.state.waiting.reason").AsString(),
+            "CreateContainerError");
   runtime_.SetReachable(true);
   Pass(std::chrono::seconds(40));
   EXPECT_EQ(Phase("train"), "Running");
@@ -160,11 +166,14 @@ TEST_F(Pods, WaitForARuntimeThatIsAway) {
 }
 
 TEST_F(Pods, MapToWhatRuns) {
-  Call("POST", "/api/v1/namespaces/default/secrets", R"({"metadata":{"name":"door"},"stringData":{"secret":"s3cret"}})");
+  Call("POST", "/api/v1/namespaces/default/secrets",
+       R"({"metadata":{"name":"door"},"stringData":{"secret":"a-door-secret-0123456789"}})");
   Call("POST", kMaps, R"({"metadata":{"name":"settings"},"data":{"mode":"fast"}})");
-  Call("POST", "/api/v1/namespaces/default/persistentvolumeclaims",
-       R"({"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteMany"],"resources":{"requests":{"storage":"1Gi"}}}})");
-  const std::string pod = R"json({"metadata":{"name":"nb","annotations":{"cubeplane.io/door-port":"8888","cubeplane.io/door-secret":"door"}},
+  Call(
+      "POST", "/api/v1/namespaces/default/persistentvolumeclaims",
+      R"({"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteMany"],"resources":{"requests":{"storage":"1Gi"}}}})");
+  const std::string pod =
+      R"json({"metadata":{"name":"nb","annotations":{"cubeplane.io/door-port":"8888","cubeplane.io/door-secret":"door"}},
     "spec":{"restartPolicy":"Always","containers":[{"name":"main","image":"env:default","command":["jupyter-lab"],"args":["--port=$(PORT)"],
     "env":[{"name":"PORT","value":"8888"},{"name":"MODE","valueFrom":{"configMapKeyRef":{"name":"settings","key":"mode"}}},
            {"name":"ME","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}],
@@ -174,7 +183,8 @@ TEST_F(Pods, MapToWhatRuns) {
     "volumes":[{"name":"data","persistentVolumeClaim":{"claimName":"data"}},{"name":"shm","emptyDir":{"medium":"Memory","sizeLimit":"1Gi"}}]}})json";
   const Reply made = Call("POST", kPods, pod);
   ASSERT_EQ(made.status, 201) << made.text;
-  EXPECT_EQ(Get("/api/v1/namespaces/default/persistentvolumeclaims/data")["status"]["phase"].AsString(), "Bound");
+  EXPECT_EQ(Get("/api/v1/namespaces/default/persistentvolumeclaims/data")["status"]["phase"].AsString(),
+            "Bound");
   Pass(std::chrono::milliseconds(100));
   EXPECT_FALSE(PodAt("nb").At("status.containerStatuses.0.ready").AsBool());
   Pass(std::chrono::seconds(1));
@@ -186,11 +196,16 @@ TEST_F(Pods, MapToWhatRuns) {
 
 TEST_F(Pods, WaitForASecretThatIsNotThereYet) {
   std::string pod = Pod("nb");
-  pod.replace(pod.find(R"("name":"nb")"), 11, R"("name":"nb","annotations":{"cubeplane.io/door-port":"8888","cubeplane.io/door-secret":"door"})");
+  pod.replace(
+      pod.find(R"("name":"nb")"), 11,
+      R"("name":"nb","annotations":{"cubeplane.io/door-port":"8888","cubeplane.io/door-secret":"door"})");
   Call("POST", kPods, pod);
-  EXPECT_EQ(PodAt("nb").At("status.containerStatuses.0.state.waiting.reason").AsString(), "CreateContainerConfigError");
-  EXPECT_EQ(PodAt("nb").At("status.containerStatuses.0.state.waiting.message").AsString(), "secret \"door\" not found");
-  Call("POST", "/api/v1/namespaces/default/secrets", R"({"metadata":{"name":"door"},"stringData":{"secret":"s3cret"}})");
+  EXPECT_EQ(PodAt("nb").At("status.containerStatuses.0.state.waiting.reason").AsString(),
+            "CreateContainerConfigError");
+  EXPECT_EQ(PodAt("nb").At("status.containerStatuses.0.state.waiting.message").AsString(),
+            "secret \"door\" not found");
+  Call("POST", "/api/v1/namespaces/default/secrets",
+       R"({"metadata":{"name":"door"},"stringData":{"secret":"a-door-secret-0123456789"}})");
   Pass(std::chrono::seconds(35));
   EXPECT_EQ(Phase("nb"), "Running");
 }
@@ -207,14 +222,16 @@ TEST_F(Pods, GiveTheirLog) {
   EXPECT_EQ(Read(follow), "");
   EXPECT_EQ(Read(Call("GET", std::string(kPods) + "/train/log?tailLines=1")), "train: ended\n");
   EXPECT_EQ(Read(Call("GET", std::string(kPods) + "/train/log?limitBytes=5")), "train");
-  EXPECT_NE(Read(Call("GET", std::string(kPods) + "/train/log?timestamps=true")).find("Z train: started"), std::string::npos);
+  EXPECT_NE(Read(Call("GET", std::string(kPods) + "/train/log?timestamps=true")).find("Z train: started"),
+            std::string::npos);
   EXPECT_EQ(Call("GET", std::string(kPods) + "/train/log?tailLines=x").status, 400);
 }
 
 TEST_F(Pods, RefuseWhatTheEngineCannotRun) {
   const Reply init = Call("POST", kPods, Pod("x", "", R"(,"initContainers":[{"name":"i","image":"a"}])"));
   EXPECT_EQ(init.status, 422);
-  EXPECT_EQ(init.body["message"].AsString(), "Pod \"x\" is invalid: spec.initContainers: Forbidden: not supported by the embedded engine");
+  EXPECT_EQ(init.body["message"].AsString(),
+            "Pod \"x\" is invalid: spec.initContainers: Forbidden: not supported by the embedded engine");
   EXPECT_EQ(Call("POST", kPods, Pod("x", "", R"(,"hostNetwork":true)")).status, 422);
   EXPECT_EQ(Call("POST", kPods, R"({"metadata":{"name":"x"},"spec":{}})").body["message"].AsString(),
             "Pod \"x\" is invalid: spec.containers: Required value");

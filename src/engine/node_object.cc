@@ -7,20 +7,26 @@ namespace cubeplane::engine {
 namespace {
 
 json::Value Amounts(const NodeShape& shape) {
-  json::Object amounts{{"cpu", Quantity::FromMilli(shape.cpu_milli).ToString()},
-                       {"memory", Quantity::FromInt(shape.memory_bytes, Quantity::Format::kBinarySI).ToString()},
-                       {"pods", std::to_string(shape.pods)}};
-  for (const auto& [resource, kind] : shape.devices) amounts.Set(resource, std::to_string(kind.pieces.size()));
+  json::Object amounts{
+      {"cpu", Quantity::FromMilli(shape.cpu_milli).ToString()},
+      {"memory", Quantity::FromInt(shape.memory_bytes, Quantity::Format::kBinarySI).ToString()},
+      {"pods", std::to_string(shape.pods)}};
+  for (const auto& [resource, kind] : shape.devices)
+    amounts.Set(resource, std::to_string(kind.pieces.size()));
   return amounts;
 }
 
 void WriteStatus(json::Value& node, const NodeShape& shape, const std::string& now) {
   json::Value& status = StatusOf(node);
-  // Bookkeeping of bytes by emptyDir is by size limit, not by capacity: no ephemeral-storage is promised here.
+  // Bookkeeping of bytes by emptyDir is by size limit, not by capacity: no ephemeral-storage is promised
+  // here.
   status.Set("capacity", Amounts(shape));
   status.Set("allocatable", Amounts(shape));
-  status.Set("addresses", json::Array{json::Value(json::Object{{"type", "Hostname"}, {"address", NameOf(node)}})});
-  status.Set("nodeInfo", json::Object{{"operatingSystem", "linux"}, {"architecture", "amd64"}, {"kubeletVersion", kGitVersion},
+  status.Set("addresses",
+             json::Array{json::Value(json::Object{{"type", "Hostname"}, {"address", NameOf(node)}})});
+  status.Set("nodeInfo", json::Object{{"operatingSystem", "linux"},
+                                      {"architecture", "amd64"},
+                                      {"kubeletVersion", kGitVersion},
                                       {"containerRuntimeVersion", "cubeplane://1"}});
   SetCondition(status, "Ready", true, "KubeletReady", "the engine is running", now);
 }
@@ -31,8 +37,10 @@ Result<void> EnsureNode(const Cluster& cluster, const NodeShape& shape) {
   const Kind& kind = *FindKindByResource("nodes");
   const ObjectKey key = kind.Key("", cluster.node_name);
   if (!cluster.store.Get(key)) {
-    json::Object metadata{{"name", cluster.node_name}, {"uid", cluster.NewUid()}, {"creationTimestamp", cluster.Now()}};
-    json::Object node{{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", std::move(metadata)}, {"spec", json::Object{}}};
+    json::Object metadata{
+        {"name", cluster.node_name}, {"uid", cluster.NewUid()}, {"creationTimestamp", cluster.Now()}};
+    json::Object node{
+        {"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", std::move(metadata)}, {"spec", json::Object{}}};
     RETURN_IF_ERROR(cluster.store.Create(key, std::move(node)));
   }
   auto written = cluster.Modify(key, [&](json::Value& node) {

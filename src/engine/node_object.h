@@ -6,7 +6,8 @@
 
 namespace cubeplane::engine {
 
-// Makes or refreshes it. Labels, taints and annotations that are there stay as they are: they belong to the operator.
+// Makes or refreshes it. Labels, taints and annotations that are there stay as they are: they belong to the
+// operator.
 Result<void> EnsureNode(const Cluster& cluster, const NodeShape& shape);
 
 }  // namespace cubeplane::engine

@@ -32,7 +32,9 @@ using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
 using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
 using Bio = std::unique_ptr<BIO, Deleter<BIO_free_all>>;
 
-Error CryptoError(const std::string& doing) { return Error(Code::kInternal, doing + ": the cryptographic library refused"); }
+Error CryptoError(const std::string& doing) {
+  return Error(Code::kInternal, doing + ": the cryptographic library refused");
+}
 
 std::string TextOf(BIO* bio) {
   char* data = nullptr;
@@ -72,10 +74,12 @@ Certificate Sign(const Subject& subject, EVP_PKEY* key, X509* issuer, EVP_PKEY* 
   ASN1_TIME_set(X509_getm_notAfter(certificate.get()), now + subject.days * kDay_s);
   X509_set_pubkey(certificate.get(), key);
   X509_NAME* name = X509_get_subject_name(certificate.get());
-  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>(subject.name), -1, -1, 0);
+  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>(subject.name),
+                             -1, -1, 0);
   X509_set_issuer_name(certificate.get(), issuer ? X509_get_subject_name(issuer) : name);
   X509* by = issuer ? issuer : certificate.get();
-  bool good = AddExtension(certificate.get(), by, NID_basic_constraints, subject.authority ? "critical,CA:TRUE" : "critical,CA:FALSE") &&
+  bool good = AddExtension(certificate.get(), by, NID_basic_constraints,
+                           subject.authority ? "critical,CA:TRUE" : "critical,CA:FALSE") &&
               AddExtension(certificate.get(), by, NID_key_usage,
                            subject.authority ? "critical,keyCertSign,cRLSign" : "critical,digitalSignature");
   if (!subject.authority) {
@@ -93,16 +97,19 @@ std::string PemOf(X509* certificate) {
 
 std::string PemOf(EVP_PKEY* key) {
   Bio bio(BIO_new(BIO_s_mem()));
-  return PEM_write_bio_PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr) == 1 ? TextOf(bio.get()) : std::string();
+  return PEM_write_bio_PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr) == 1
+             ? TextOf(bio.get())
+             : std::string();
 }
 
 Result<Pki> Make(time_t now) {
   Key authority_key(EVP_EC_gen("P-256")), server_key(EVP_EC_gen("P-256"));
   if (!authority_key || !server_key) return Fail(CryptoError("making keys"));
-  const Certificate authority =
-      Sign({"cubeplane engine authority", kAuthorityDays, true}, authority_key.get(), nullptr, authority_key.get(), now);
+  const Certificate authority = Sign({"cubeplane engine authority", kAuthorityDays, true},
+                                     authority_key.get(), nullptr, authority_key.get(), now);
   if (!authority) return Fail(CryptoError("making the authority's certificate"));
-  const Certificate server = Sign({"cubeplane engine", kServerDays, false}, server_key.get(), authority.get(), authority_key.get(), now);
+  const Certificate server = Sign({"cubeplane engine", kServerDays, false}, server_key.get(), authority.get(),
+                                  authority_key.get(), now);
   if (!server) return Fail(CryptoError("making the server's certificate"));
   return Pki{PemOf(authority.get()), PemOf(server.get()), PemOf(server_key.get())};
 }
@@ -120,11 +127,13 @@ std::string Read(const std::string& path) {
 Result<void> Write(const std::string& path, const std::string& text) {
   const std::string aside = path + ".new";
   const int fd = open(aside.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
-  bool good = fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && fsync(fd) == 0;
+  bool good =
+      fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && fsync(fd) == 0;
   if (fd >= 0) close(fd);
   good = good && rename(aside.c_str(), path.c_str()) == 0;
   if (good) return {};
-  return Fail(errno == ENOSPC ? Code::kStoreFull : Code::kInternal, "writing " + path + ": " + std::strerror(errno));
+  return Fail(errno == ENOSPC ? Code::kStoreFull : Code::kInternal,
+              "writing " + path + ": " + std::strerror(errno));
 }
 
 bool LastsLongEnough(const std::string& cert_pem, time_t now) {
@@ -137,10 +146,13 @@ bool LastsLongEnough(const std::string& cert_pem, time_t now) {
 }  // namespace
 
 Result<Pki> LoadOrMakePki(const std::string& folder, const Clock& clock) {
-  const std::string ca = folder + "/engine-ca.crt", cert = folder + "/engine.crt", key = folder + "/engine.key";
-  const auto now = static_cast<time_t>(std::chrono::duration_cast<std::chrono::seconds>(clock.Now().time_since_epoch()).count());
+  const std::string ca = folder + "/engine-ca.crt", cert = folder + "/engine.crt",
+                    key = folder + "/engine.key";
+  const auto now = static_cast<time_t>(
+      std::chrono::duration_cast<std::chrono::seconds>(clock.Now().time_since_epoch()).count());
   Pki pki{Read(ca), Read(cert), Read(key)};
-  if (!pki.ca_cert_pem.empty() && !pki.server_key_pem.empty() && LastsLongEnough(pki.server_cert_pem, now)) return pki;
+  if (!pki.ca_cert_pem.empty() && !pki.server_key_pem.empty() && LastsLongEnough(pki.server_cert_pem, now))
+    return pki;
   ASSIGN_OR_RETURN(pki, Make(now));
   RETURN_IF_ERROR(Write(key, pki.server_key_pem));
   RETURN_IF_ERROR(Write(cert, pki.server_cert_pem));
@@ -155,9 +167,11 @@ std::string Kubeconfig(const std::string& server, const std::string& ca_cert_pem
       {"apiVersion", "v1"},
       {"kind", "Config"},
       {"clusters", Array{Object{{"name", "local"},
-                                {"cluster", Object{{"server", server}, {"certificate-authority-data", Base64(ca_cert_pem)}}}}}},
+                                {"cluster", Object{{"server", server},
+                                                   {"certificate-authority-data", Base64(ca_cert_pem)}}}}}},
       {"users", Array{Object{{"name", "admin"}, {"user", Object{{"token", token}}}}}},
-      {"contexts", Array{Object{{"name", "local"}, {"context", Object{{"cluster", "local"}, {"user", "admin"}}}}}},
+      {"contexts",
+       Array{Object{{"name", "local"}, {"context", Object{{"cluster", "local"}, {"user", "admin"}}}}}},
       {"current-context", "local"}};
   return json::WriteYaml(config);
 }

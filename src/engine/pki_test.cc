@@ -18,7 +18,7 @@ TEST(Pki, IsMadeOnceAndRenewedInTime) {
   const Result<Pki> first = LoadOrMakePki(folder, clock);
   ASSERT_TRUE(first) << first.error().message;
   EXPECT_TRUE(first->server_cert_pem.starts_with("-----BEGIN CERTIFICATE"));
-  struct stat key {};
+  struct stat key{};
   ASSERT_EQ(stat((folder + "/engine.key").c_str(), &key), 0);
   EXPECT_EQ(key.st_mode & 0777, 0600u);
   EXPECT_EQ(LoadOrMakePki(folder, clock)->server_cert_pem, first->server_cert_pem);

@@ -44,22 +44,24 @@ Result<std::string> FieldOf(const json::Value& pod, const std::string& path) {
     const std::string key = path.substr(open + 2, path.size() - open - 4);
     return pod.At(path.substr(0, open))[key].AsString();
   }
-  constexpr std::string_view kKnown[] = {"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
-                                         "spec.serviceAccountName"};
+  constexpr std::string_view kKnown[] = {"metadata.name", "metadata.namespace", "metadata.uid",
+                                         "spec.nodeName", "spec.serviceAccountName"};
   if (std::ranges::find(kKnown, path) == std::end(kKnown)) {
     return Fail(Code::kInvalid, "field " + path + " is not supported by the embedded engine");
   }
   return pod.At(path).AsString();
 }
 
-Result<std::string> ValueOf(const Cluster& cluster, const json::Value& pod, const json::Value& variable, bool& absent) {
+Result<std::string> ValueOf(const Cluster& cluster, const json::Value& pod, const json::Value& variable,
+                            bool& absent) {
   const json::Value& from = variable["valueFrom"];
   if (!from.IsObject()) return variable["value"].AsString();
   if (from["fieldRef"].IsObject()) return FieldOf(pod, from["fieldRef"]["fieldPath"].AsString());
   const bool secret = from["secretKeyRef"].IsObject();
   const json::Value& reference = secret ? from["secretKeyRef"] : from["configMapKeyRef"];
   const auto read = secret ? KeyOfSecret : KeyOfConfigMap;
-  auto value = read(cluster.store, NamespaceOf(pod), reference["name"].AsString(), reference["key"].AsString());
+  auto value =
+      read(cluster.store, NamespaceOf(pod), reference["name"].AsString(), reference["key"].AsString());
   absent = !value && reference["optional"].AsBool();
   return absent ? Result<std::string>("") : value;
 }
@@ -75,7 +77,8 @@ std::string Expand(const std::string& text, const Env& env) {
     } else if (text[i + 1] == '$') {
       out += '$';
       ++i;
-    } else if (const size_t end = text[i + 1] == '(' ? text.find(')', i) : std::string::npos; end != std::string::npos) {
+    } else if (const size_t end = text[i + 1] == '(' ? text.find(')', i) : std::string::npos;
+               end != std::string::npos) {
       const std::string name = text.substr(i + 2, end - i - 2);
       const auto found = std::ranges::find_if(env, [&](const auto& entry) { return entry.first == name; });
       out += found == env.end() ? text.substr(i, end - i + 1) : found->second;
@@ -118,12 +121,14 @@ Result<void> AddEmptyDir(const json::Value& source, Mount mount, PodRun& run) {
   return {};
 }
 
-Result<void> AddCode(const Cluster& cluster, const json::Value& pod, const std::string& name, Mount mount, PodRun& run) {
+Result<void> AddCode(const Cluster& cluster, const json::Value& pod, const std::string& name, Mount mount,
+                     PodRun& run) {
   const ObjectPtr map = cluster.store.Get({"configmaps", NamespaceOf(pod), name});
   if (!map) return Fail(Code::kNotFound, "configmap \"" + name + "\" not found");
   const auto archive = FromBase64((*map)["binaryData"][kCodeKey].AsString());
   if (!archive || archive->empty()) {
-    return Fail(Code::kInvalid, "configmap \"" + name + "\" has no binaryData key " + kCodeKey + ": the embedded engine mounts archives only");
+    return Fail(Code::kInvalid, "configmap \"" + name + "\" has no binaryData key " + kCodeKey +
+                                    ": the embedded engine mounts archives only");
   }
   mount.kind = Mount::Kind::kCode;
   mount.archive = *archive;
@@ -136,7 +141,8 @@ Result<void> AddMount(const Cluster& cluster, const json::Value& pod, const json
   Mount mount;
   mount.path = entry["mountPath"].AsString();
   if (volume["emptyDir"].IsObject()) return AddEmptyDir(volume["emptyDir"], std::move(mount), run);
-  if (volume["configMap"].IsObject()) return AddCode(cluster, pod, volume["configMap"]["name"].AsString(), std::move(mount), run);
+  if (volume["configMap"].IsObject())
+    return AddCode(cluster, pod, volume["configMap"]["name"].AsString(), std::move(mount), run);
   const std::string& claim = volume["persistentVolumeClaim"]["claimName"].AsString();
   if (!cluster.store.Get({"persistentvolumeclaims", NamespaceOf(pod), claim})) {
     return Fail(Code::kNotFound, "persistentvolumeclaim \"" + claim + "\" not found");
@@ -161,10 +167,12 @@ Result<void> AddDoor(const Cluster& cluster, const json::Value& pod, PodRun& run
   Door door;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), door.port);
   if (error != std::errc() || end != text.data() + text.size() || door.port == 0) {
-    return Fail(Code::kInvalid, std::string("annotation ") + kDoorPort + ": found \"" + text + "\", allowed is 1 to 65535");
+    return Fail(Code::kInvalid,
+                std::string("annotation ") + kDoorPort + ": found \"" + text + "\", allowed is 1 to 65535");
   }
   // Fails closed: a door without a secret is no door.
-  ASSIGN_OR_RETURN(door.secret, KeyOfSecret(cluster.store, NamespaceOf(pod), AnnotationOf(pod, kDoorSecret), "secret"));
+  ASSIGN_OR_RETURN(door.secret,
+                   KeyOfSecret(cluster.store, NamespaceOf(pod), AnnotationOf(pod, kDoorSecret), "secret"));
   if (door.secret.empty()) return Fail(Code::kInvalid, "the door's secret is empty");
   run.door = std::move(door);
   return {};
@@ -196,10 +204,12 @@ Result<PodRun> BuildPodRun(const Cluster& cluster, const json::Value& pod, const
   run.devices = std::move(devices);
   ASSIGN_OR_RETURN(run.env, BuildEnv(cluster, pod, container));
   for (const char* list : {"command", "args"}) {
-    for (const json::Value& word : container[list].AsArray()) run.command.push_back(Expand(word.AsString(), run.env));
+    for (const json::Value& word : container[list].AsArray())
+      run.command.push_back(Expand(word.AsString(), run.env));
   }
   if (!container["workingDir"].AsString().empty()) run.working_dir = container["workingDir"].AsString();
-  for (const json::Value& mount : container["volumeMounts"].AsArray()) RETURN_IF_ERROR(AddMount(cluster, pod, mount, run));
+  for (const json::Value& mount : container["volumeMounts"].AsArray())
+    RETURN_IF_ERROR(AddMount(cluster, pod, mount, run));
   ASSIGN_OR_RETURN(const Quantity cpu, Amount(container["resources"]["limits"], "cpu"));
   ASSIGN_OR_RETURN(const Quantity memory, Amount(container["resources"]["limits"], "memory"));
   run.cpu_milli = cpu.MilliValue();

@@ -33,11 +33,17 @@ std::string_view EndReason(const PodState& state) {
   return state.exit_code == 0 ? "Completed" : "Error";
 }
 
-void WriteContainer(json::Value& pod, json::Value state, json::Value last, bool ready, int restarts, bool started) {
+void WriteContainer(json::Value& pod, json::Value state, json::Value last, bool ready, int restarts,
+                    bool started) {
   const json::Value& container = pod["spec"].At("containers.0");
-  json::Object status{{"name", container["name"]}, {"state", std::move(state)},     {"lastState", std::move(last)},
-                      {"ready", ready},            {"restartCount", restarts},      {"image", container["image"]},
-                      {"imageID", ""},             {"started", started}};
+  json::Object status{{"name", container["name"]},
+                      {"state", std::move(state)},
+                      {"lastState", std::move(last)},
+                      {"ready", ready},
+                      {"restartCount", restarts},
+                      {"image", container["image"]},
+                      {"imageID", ""},
+                      {"started", started}};
   if (started) status.Set("containerID", "cubeplane://" + UidOf(pod));
   StatusOf(pod).Set("containerStatuses", json::Array{json::Value(std::move(status))});
 }
@@ -71,7 +77,9 @@ void WriteEnd(json::Value& pod, const PodState& state, const std::string& now) {
     status.Set("message", "The pod was lost: its supervisor is gone and all its processes with it." +
                               (state.message.empty() ? std::string() : " " + state.message));
   }
-  WriteContainer(pod, lost ? Terminated(state, kLostExitCode, "ContainerStatusUnknown") : Terminated(state, state.exit_code, EndReason(state)),
+  WriteContainer(pod,
+                 lost ? Terminated(state, kLostExitCode, "ContainerStatusUnknown")
+                      : Terminated(state, state.exit_code, EndReason(state)),
                  json::Object{}, false, state.restarts, false);
   WriteConditions(pod, false, success ? "PodCompleted" : "PodFailed", now);
   SetDoor(pod, "");
@@ -94,7 +102,8 @@ void WritePodStatus(json::Value& pod, const PodState& state, const std::string& 
   // The last end stays visible beside the present state.
   PodState ended = state;
   ended.started_at.reset();
-  const json::Value last = state.restarts > 0 ? Terminated(ended, state.exit_code, EndReason(state)) : json::Value(json::Object{});
+  const json::Value last =
+      state.restarts > 0 ? Terminated(ended, state.exit_code, EndReason(state)) : json::Value(json::Object{});
   json::Value present;
   if (running) {
     present = json::Object{{"running", json::Object{{"startedAt", TimeText(state.started_at)}}}};
@@ -108,7 +117,8 @@ void WritePodStatus(json::Value& pod, const PodState& state, const std::string& 
   SetDoor(pod, running ? state.door_socket : "");
 }
 
-void WritePodWaiting(json::Value& pod, const std::string& reason, const std::string& message, const std::string& now) {
+void WritePodWaiting(json::Value& pod, const std::string& reason, const std::string& message,
+                     const std::string& now) {
   BeginStatus(pod, now);
   StatusOf(pod).Set("phase", "Pending");
   WriteContainer(pod, Waiting(reason, message), json::Object{}, false, 0, false);

@@ -11,7 +11,8 @@ namespace cubeplane::engine {
 // Writes phase, conditions, containerStatuses, and the annotation of the door.
 void WritePodStatus(json::Value& pod, const PodState& state, const std::string& now);
 // Before the runtime has it: waiting, with this reason ("ContainerCreating", "CreateContainerConfigError").
-void WritePodWaiting(json::Value& pod, const std::string& reason, const std::string& message, const std::string& now);
+void WritePodWaiting(json::Value& pod, const std::string& reason, const std::string& message,
+                     const std::string& now);
 // It can never start here: Failed, with exit code 128 as Kubernetes' StartError.
 void WritePodStartError(json::Value& pod, const std::string& message, const std::string& now);
 

@@ -21,7 +21,8 @@ int64_t Revision(const json::Value& object) {
 void SchedulerLoop::Observe(const Change& change) {
   if (change.key.resource == "nodes") marked_ = true;
   if (change.key.resource != "pods") return;
-  const bool ends = change.previous && IsTerminalPhase(PhaseOf(*change.object)) && !IsTerminalPhase(PhaseOf(*change.previous));
+  const bool ends = change.previous && IsTerminalPhase(PhaseOf(*change.object)) &&
+                    !IsTerminalPhase(PhaseOf(*change.previous));
   if (change.type != Change::Type::kModified || ends) marked_ = true;
 }
 
@@ -45,13 +46,15 @@ std::vector<scheduler::NodeView> SchedulerLoop::Nodes() const {
 std::vector<ObjectPtr> SchedulerLoop::Pending() const {
   std::vector<ObjectPtr> pending;
   for (ObjectPtr& pod : cluster_.store.List("pods")) {
-    if ((*pod)["spec"]["nodeName"].AsString().empty() && !IsDeleting(*pod) && !IsTerminalPhase(PhaseOf(*pod))) {
+    if ((*pod)["spec"]["nodeName"].AsString().empty() && !IsDeleting(*pod) &&
+        !IsTerminalPhase(PhaseOf(*pod))) {
       pending.push_back(std::move(pod));
     }
   }
   std::ranges::sort(pending, [](const ObjectPtr& a, const ObjectPtr& b) {
     const auto rank = [](const json::Value& pod) {
-      return std::tuple(pod["metadata"]["creationTimestamp"].AsString(), pod["status"].Contains("conditions") ? 0 : Revision(pod), NameOf(pod));
+      return std::tuple(pod["metadata"]["creationTimestamp"].AsString(),
+                        pod["status"].Contains("conditions") ? 0 : Revision(pod), NameOf(pod));
     };
     return rank(*a) < rank(*b);
   });
@@ -87,7 +90,9 @@ void SchedulerLoop::Bind(const json::Value& pod, const std::string& node) {
     SetCondition(StatusOf(object), "PodScheduled", true, "", "", cluster_.Now());
   });
   if (!bound) return;
-  recorder_.Record(kind, **bound, "Normal", "Scheduled", "Successfully assigned " + NamespaceOf(pod) + "/" + NameOf(pod) + " to " + node, "default-scheduler");
+  recorder_.Record(kind, **bound, "Normal", "Scheduled",
+                   "Successfully assigned " + NamespaceOf(pod) + "/" + NameOf(pod) + " to " + node,
+                   "default-scheduler");
 }
 
 void SchedulerLoop::Refuse(const json::Value& pod, const std::string& message) {

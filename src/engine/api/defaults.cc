@@ -148,8 +148,7 @@ void DefaultService(json::Value& service) {
 void DefaultSecret(json::Value& secret) {
   Default(secret, "type", "Opaque");
   const json::Value texts = secret["stringData"];
-  for (const auto& [key, value] : texts.AsObject())
-    Sub(secret, "data").Set(key, Base64(value.AsString()));
+  for (const auto& [key, value] : texts.AsObject()) Sub(secret, "data").Set(key, Base64(value.AsString()));
   secret.Erase("stringData");
 }
 

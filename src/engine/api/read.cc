@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/strings.h"
 #include "engine/api/handler.h"
 #include "engine/api/log_stream.h"
-#include "base/strings.h"
 #include "json/json.h"
 
 namespace cubeplane::engine {

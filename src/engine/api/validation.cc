@@ -194,6 +194,9 @@ FieldErrors ValidateUpdate(const Kind& kind, const json::Value& object, const js
                     "'minReadySeconds' are forbidden"));
     }
   }
+  if (kind.kind == "PersistentVolumeClaim" && object["spec"] != before["spec"]) {
+    errors.push_back(Forbidden("spec", "spec is immutable after creation on the embedded engine"));
+  }
   if ((kind.kind == "Secret" || kind.kind == "ConfigMap") && before["immutable"].AsBool()) {
     for (const char* part : {"data", "binaryData"}) {
       if (object[part] != before[part])
