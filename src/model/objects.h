@@ -141,6 +141,7 @@ struct AttemptStatus {
   int32_t pod_restarts = 0;                                // of the container in that pod, as last seen
   std::optional<Time> admitted, sent, started, ended;
   std::optional<int32_t> exit_code;
+  bool never_began = false;                                // its send was lost: no try of the spec's retries
   std::string proof;                                       // how the end was proved: "pod Succeeded", "pod gone, same cluster"
 };
 

@@ -138,6 +138,7 @@ void ReadAttempt(Fields& fields, AttemptStatus& attempt) {
   fields.Read("startedAt", attempt.started);
   fields.Read("endedAt", attempt.ended);
   fields.Read("exitCode", attempt.exit_code);
+  fields.Read("neverBegan", attempt.never_began);
   fields.Read("proof", attempt.proof);
 }
 

@@ -178,6 +178,7 @@ JsonObject Write(const AttemptStatus& attempt) {
   Put(object, "pod", attempt.pod);
   Put(object, "podUid", attempt.pod_uid);
   Put(object, "podRestarts", int64_t{attempt.pod_restarts});
+  if (attempt.never_began) object.Set("neverBegan", true);
   Put(object, "admittedAt", attempt.admitted);
   Put(object, "sentAt", attempt.sent);
   Put(object, "startedAt", attempt.started);

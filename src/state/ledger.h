@@ -131,6 +131,8 @@ class Ledger {
     std::string result;
     Time at;
     bool retry = false;
+    // It never began (a lost send): another attempt follows whatever the retries, and this one does not count as one.
+    bool never_began = false;
   };
   async::Task<Result<void>> EndAttempt(std::string uid, int32_t attempt, End end);
   // The cluster refused the objects of a sent attempt and has none of them: reservation released, place in the queue kept,

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "json/json.h"
 #include "log/log.h"
 #include "model/codec.h"
@@ -102,6 +104,12 @@ Result<void> ReleaseAll(storage::Txn& txn, WorkloadRecord& record, int32_t attem
   return {};
 }
 
+// The attempts so far that count as tries.
+int32_t Tries(const model::WorkloadStatus& status) {
+  const auto lost = std::ranges::count_if(status.attempts, &model::AttemptStatus::never_began);
+  return status.attempts.back().number - static_cast<int32_t>(lost);
+}
+
 Result<bool> EndLiving(storage::Txn& txn, const std::string& uid, int32_t attempt, const Ledger::End& end,
                        Time now) {
   ASSIGN_OR_RETURN(auto record, Living(txn, uid, attempt));
@@ -115,9 +123,10 @@ Result<bool> EndLiving(storage::Txn& txn, const std::string& uid, int32_t attemp
   last.ended = end.at;
   last.exit_code = end.exit_code;
   last.proof = end.proof;
-  const bool again = end.retry && workload.kind == model::WorkloadKind::kTrainingJob &&
-                     status.phase != Phase::kStopping && !workload.metadata.deleted &&
-                     attempt <= workload.spec.retries;
+  last.never_began = end.never_began;
+  const bool may_retry = end.never_began || (end.retry && Tries(status) <= workload.spec.retries);
+  const bool again = may_retry && workload.kind == model::WorkloadKind::kTrainingJob &&
+                     status.phase != Phase::kStopping && !workload.metadata.deleted;
   if (again) {
     model::Reason reason{"retrying",
                          {{"attempt", std::to_string(attempt + 1)}, {"message", end.reason.code}}};

@@ -229,7 +229,7 @@ async::Task<Result<void>> Controller::SendTraining(state::WorkloadPtr workload) 
       end.phase = Phase::kFailed;
       end.reason = {"never_arrived", {{"pod", PodName(*workload)}}};
       end.proof = "sent, but pod " + PodName(*workload) + " not found by the API server";
-      end.retry = true;
+      end.never_began = true;
       Result<void> ended = co_await End(workload, std::move(end));
       co_return ended;
     }
@@ -388,7 +388,8 @@ async::Task<Result<void>> Controller::End(state::WorkloadPtr workload, EndDecisi
                          .exit_code = decision.exit_code,
                          .result = std::move(decision.result),
                          .at = parts_.clock.Now(),
-                         .retry = decision.retry};
+                         .retry = decision.retry,
+                         .never_began = decision.never_began};
   Result<void> done = co_await parts_.ledger.EndAttempt(uid, attempt, std::move(end));
   co_return done;
 }

@@ -54,6 +54,7 @@ struct EndDecision {
   std::optional<int32_t> exit_code;
   std::string result;
   bool retry = false;                  // another attempt if the spec's retries allow
+  bool never_began = false;            // another attempt in any case
 };
 
 struct Plan {
