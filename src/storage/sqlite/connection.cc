@@ -69,7 +69,7 @@ Result<std::unique_ptr<Connection>> Connection::Open(const std::string& path) {
   sqlite3_busy_timeout(handle, kBusyTimeoutMs);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  RETURN_IF_ERROR(db->Execute("PRAGMA foreign_keys=ON; PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY"));
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_FKEY, 1, nullptr);
   return db;
 }
 
@@ -112,6 +112,7 @@ Query::Query(Connection& db, const char* sql) : db_(db) {
 }
 
 Query::~Query() {
+  if (statement_ == nullptr) return;  // it could not be prepared
   if (cached_) {
     sqlite3_reset(statement_);
     sqlite3_clear_bindings(statement_);

@@ -213,6 +213,7 @@ Result<void> Check(Connection& db, const std::string& path) {
 Result<std::unique_ptr<Connection>> OpenWriter(const SqliteOptions& options, const Clock& clock) {
   ASSIGN_OR_RETURN(std::unique_ptr<Connection> db, Connection::Open(options.path));
   RETURN_IF_ERROR(Check(*db, options.path));
+  RETURN_IF_ERROR(db->Execute("PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY"));
   // Before the mode of the journal, so that a file that is not ours stays as it is.
   if (auto migrated = sqlite::Migrate(*db, options.path, sqlite::Migrations(), clock); !migrated) {
     if (migrated.error().code == Code::kInvalid) return Fail(migrated.error());
