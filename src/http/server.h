@@ -29,7 +29,7 @@ struct ServerLimits {
   Duration idle_timeout = std::chrono::seconds(60);
 };
 
-// Lifetime: the handler outlives the server. Stop closes listeners and connections and joins the threads.
+// Lifetime: the handler outlives the server. Stop (on the executor, or after its end) closes all and joins.
 class Server {
  public:
   Server(async::Executor& executor, Handler& handler, ServerLimits limits = {});

@@ -11,7 +11,7 @@ namespace cubeplane::http {
 struct SendOptions {
   Duration timeout =
       std::chrono::seconds(30);  // to the end of the answer's head, or of its body when not streamed
-  size_t max_body = 64u << 20;   // bytes; more is kTooLarge
+  size_t max_body = 64u << 20;   // bytes; more is kTooLarge (not for streams: they wait for their reader)
   bool stream = false;           // true: give the body as a stream (watch, logs)
 };
 

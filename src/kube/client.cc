@@ -27,7 +27,10 @@ class Target {
 };
 
 std::string WithOptions(std::string path, const WriteOptions& options) {
-  return Target(std::move(path)).Add("dryRun", options.dry_run ? "All" : "").Add("fieldManager", options.field_manager).Take();
+  return Target(std::move(path))
+      .Add("dryRun", options.dry_run ? "All" : "")
+      .Add("fieldManager", options.field_manager)
+      .Take();
 }
 
 std::string_view ContentType(PatchType type) {
@@ -65,7 +68,8 @@ class BodyWatch final : public WatchStream {
         co_return Decode(line);
       }
       scanned_ = buffer_.size();
-      if (buffer_.size() > kMaxWatchLine) co_return Fail(Code::kTooLarge, "a watch event is larger than 8 MiB");
+      if (buffer_.size() > kMaxWatchLine)
+        co_return Fail(Code::kTooLarge, "a watch event is larger than 8 MiB");
       Result<std::string> piece = co_await body_->Read();
       CO_RETURN_IF_ERROR(piece);
       if (piece->empty()) {
@@ -109,7 +113,8 @@ async::Task<std::string> ReadAll(std::shared_ptr<http::BodyStream> body, size_t 
 Client::Client(http::Transport& transport, std::function<std::string()> bearer_token)
     : transport_(transport), bearer_token_(std::move(bearer_token)) {}
 
-http::Request Client::Make(std::string method, std::string target, const json::Value* body, std::string content_type) {
+http::Request Client::Make(std::string method, std::string target, const json::Value* body,
+                           std::string content_type) {
   http::Request request;
   request.method = std::move(method);
   request.target = std::move(target);
@@ -143,13 +148,14 @@ async::Task<Result<json::Value>> Client::Get(Resource resource, std::string name
 }
 
 async::Task<Result<ListPage>> Client::List(Resource resource, std::string name_space, ListOptions options) {
-  std::string target = Target(PathOf(resource, name_space, ""))
-                           .Add("labelSelector", options.label_selector)
-                           .Add("fieldSelector", options.field_selector)
-                           .Add("resourceVersion", options.continue_token.empty() ? options.resource_version : "")
-                           .Add("limit", options.limit > 0 ? std::to_string(options.limit) : "")
-                           .Add("continue", options.continue_token)
-                           .Take();
+  std::string target =
+      Target(PathOf(resource, name_space, ""))
+          .Add("labelSelector", options.label_selector)
+          .Add("fieldSelector", options.field_selector)
+          .Add("resourceVersion", options.continue_token.empty() ? options.resource_version : "")
+          .Add("limit", options.limit > 0 ? std::to_string(options.limit) : "")
+          .Add("continue", options.continue_token)
+          .Take();
   http::Request request = Make("GET", std::move(target), nullptr, "");
   Result<json::Value> value = co_await Exchange(std::move(request));
   CO_RETURN_IF_ERROR(value);
@@ -168,7 +174,8 @@ async::Task<Result<ListPage>> Client::List(Resource resource, std::string name_s
   co_return page;
 }
 
-async::Task<Result<ListPage>> Client::ListAll(Resource resource, std::string name_space, ListOptions options) {
+async::Task<Result<ListPage>> Client::ListAll(Resource resource, std::string name_space,
+                                              ListOptions options) {
   for (int restarts = 0;; ++restarts) {
     ListPage all;
     options.continue_token.clear();
@@ -187,36 +194,41 @@ async::Task<Result<ListPage>> Client::ListAll(Resource resource, std::string nam
   }
 }
 
-async::Task<Result<json::Value>> Client::Create(Resource resource, std::string name_space, json::Value object, WriteOptions options) {
-  http::Request request = Make("POST", WithOptions(PathOf(resource, name_space, ""), options), &object, "application/json");
+async::Task<Result<json::Value>> Client::Create(Resource resource, std::string name_space, json::Value object,
+                                                WriteOptions options) {
+  http::Request request =
+      Make("POST", WithOptions(PathOf(resource, name_space, ""), options), &object, "application/json");
   Result<json::Value> value = co_await Exchange(std::move(request));
   co_return value;
 }
 
-async::Task<Result<json::Value>> Client::Update(Resource resource, std::string name_space, json::Value object, WriteOptions options) {
+async::Task<Result<json::Value>> Client::Update(Resource resource, std::string name_space, json::Value object,
+                                                WriteOptions options) {
   const std::string path = PathOf(resource, name_space, object.At("metadata.name").AsString());
   http::Request request = Make("PUT", WithOptions(path, options), &object, "application/json");
   Result<json::Value> value = co_await Exchange(std::move(request));
   co_return value;
 }
 
-async::Task<Result<json::Value>> Client::UpdateStatus(Resource resource, std::string name_space, json::Value object,
-                                                      WriteOptions options) {
+async::Task<Result<json::Value>> Client::UpdateStatus(Resource resource, std::string name_space,
+                                                      json::Value object, WriteOptions options) {
   const std::string path = PathOf(resource, name_space, object.At("metadata.name").AsString(), "status");
   http::Request request = Make("PUT", WithOptions(path, options), &object, "application/json");
   Result<json::Value> value = co_await Exchange(std::move(request));
   co_return value;
 }
 
-async::Task<Result<json::Value>> Client::Patch(Resource resource, std::string name_space, std::string name, PatchType type,
-                                               json::Value patch, std::string subresource, WriteOptions options) {
+async::Task<Result<json::Value>> Client::Patch(Resource resource, std::string name_space, std::string name,
+                                               PatchType type, json::Value patch, std::string subresource,
+                                               WriteOptions options) {
   std::string target = WithOptions(PathOf(resource, name_space, name, subresource), options);
   http::Request request = Make("PATCH", std::move(target), &patch, std::string(ContentType(type)));
   Result<json::Value> value = co_await Exchange(std::move(request));
   co_return value;
 }
 
-async::Task<Result<json::Value>> Client::Delete(Resource resource, std::string name_space, std::string name, DeleteOptions options) {
+async::Task<Result<json::Value>> Client::Delete(Resource resource, std::string name_space, std::string name,
+                                                DeleteOptions options) {
   json::Object body{{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
   if (!options.uid.empty()) body.Set("preconditions", json::Object{{"uid", options.uid}});
   if (options.grace_seconds) body.Set("gracePeriodSeconds", *options.grace_seconds);
@@ -227,7 +239,8 @@ async::Task<Result<json::Value>> Client::Delete(Resource resource, std::string n
   co_return answer;
 }
 
-async::Task<Result<std::unique_ptr<WatchStream>>> Client::Watch(Resource resource, std::string name_space, WatchOptions options) {
+async::Task<Result<std::unique_ptr<WatchStream>>> Client::Watch(Resource resource, std::string name_space,
+                                                                WatchOptions options) {
   std::string target = Target(PathOf(resource, name_space, ""))
                            .Add("watch", "1")
                            .Add("allowWatchBookmarks", "true")
@@ -252,7 +265,8 @@ async::Task<Result<std::unique_ptr<WatchStream>>> Client::Watch(Resource resourc
   co_return stream;
 }
 
-async::Task<Result<http::Response>> Client::PodLog(std::string name_space, std::string pod, LogOptions options) {
+async::Task<Result<http::Response>> Client::PodLog(std::string name_space, std::string pod,
+                                                   LogOptions options) {
   std::string target = Target(PathOf(kPods, name_space, pod, "log"))
                            .Flag("follow", options.follow)
                            .Flag("timestamps", options.timestamps)

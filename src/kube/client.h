@@ -1,4 +1,5 @@
-// A typed-by-hand REST client for a Kubernetes API server: requests in, JSON values or errors out. No cache, no retry.
+// A typed-by-hand REST client for a Kubernetes API server: requests in, JSON values or errors out. No cache,
+// no retry.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +31,9 @@ struct WriteOptions {
   std::string field_manager = "cubeplane";
 };
 struct DeleteOptions {
-  std::string uid;                      // precondition; empty: none
+  std::string uid;  // precondition; empty: none
   std::optional<int64_t> grace_seconds;
-  std::string propagation;              // "Background", "Foreground", "Orphan"; empty: the server's default
+  std::string propagation;  // "Background", "Foreground", "Orphan"; empty: the server's default
 };
 enum class PatchType { kMerge, kStrategicMerge, kJson, kApply };
 
@@ -58,8 +59,8 @@ struct LogOptions {
   std::string container, since_time;
 };
 
-// Threading: on the control thread. Lifetime: the transport outlives it. Errors: those of the transport, and the server's
-// Status as an Error (code from HTTP status and reason, its message, details.causes as fields).
+// Threading: on the control thread. Lifetime: the transport outlives it. Errors: those of the transport, and
+// the server's Status as an Error (code from HTTP status and reason, its message, details.causes as fields).
 class Client {
  public:
   // `bearer_token` is asked before each request; an empty token sends none.
@@ -70,19 +71,27 @@ class Client {
   async::Task<Result<ListPage>> List(Resource resource, std::string name_space, ListOptions options = {});
   // All pages of one snapshot; starts over on 410, at most three times.
   async::Task<Result<ListPage>> ListAll(Resource resource, std::string name_space, ListOptions options = {});
-  async::Task<Result<json::Value>> Create(Resource resource, std::string name_space, json::Value object, WriteOptions options = {});
-  async::Task<Result<json::Value>> Update(Resource resource, std::string name_space, json::Value object, WriteOptions options = {});
-  async::Task<Result<json::Value>> UpdateStatus(Resource resource, std::string name_space, json::Value object, WriteOptions options = {});
-  async::Task<Result<json::Value>> Patch(Resource resource, std::string name_space, std::string name, PatchType type,
-                                         json::Value patch, std::string subresource = "", WriteOptions options = {});
-  async::Task<Result<json::Value>> Delete(Resource resource, std::string name_space, std::string name, DeleteOptions options = {});
-  async::Task<Result<std::unique_ptr<WatchStream>>> Watch(Resource resource, std::string name_space, WatchOptions options = {});
+  async::Task<Result<json::Value>> Create(Resource resource, std::string name_space, json::Value object,
+                                          WriteOptions options = {});
+  async::Task<Result<json::Value>> Update(Resource resource, std::string name_space, json::Value object,
+                                          WriteOptions options = {});
+  async::Task<Result<json::Value>> UpdateStatus(Resource resource, std::string name_space, json::Value object,
+                                                WriteOptions options = {});
+  async::Task<Result<json::Value>> Patch(Resource resource, std::string name_space, std::string name,
+                                         PatchType type, json::Value patch, std::string subresource = "",
+                                         WriteOptions options = {});
+  async::Task<Result<json::Value>> Delete(Resource resource, std::string name_space, std::string name,
+                                          DeleteOptions options = {});
+  async::Task<Result<std::unique_ptr<WatchStream>>> Watch(Resource resource, std::string name_space,
+                                                          WatchOptions options = {});
   // The log as a streamed response (status 200), or an error.
-  async::Task<Result<http::Response>> PodLog(std::string name_space, std::string pod, LogOptions options = {});
+  async::Task<Result<http::Response>> PodLog(std::string name_space, std::string pod,
+                                             LogOptions options = {});
 
  private:
   async::Task<Result<json::Value>> Exchange(http::Request request);
-  http::Request Make(std::string method, std::string target, const json::Value* body, std::string content_type);
+  http::Request Make(std::string method, std::string target, const json::Value* body,
+                     std::string content_type);
 
   http::Transport& transport_;
   std::function<std::string()> bearer_token_;

@@ -48,7 +48,8 @@ void WorkQueue::AddAfter(const std::string& key, Duration delay) {
 
 void WorkQueue::AddRateLimited(const std::string& key) {
   const int failures = failures_[key]++;
-  const Duration full = std::min(options_.max_backoff, options_.min_backoff * (int64_t{1} << std::min(failures, 30)));
+  const Duration full =
+      std::min(options_.max_backoff, options_.min_backoff * (int64_t{1} << std::min(failures, 30)));
   const auto half = static_cast<uint64_t>(full.count() / 2);
   AddAfter(key, Duration(static_cast<int64_t>(half + random_.Below(half + 1))));
 }
