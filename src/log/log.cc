@@ -66,9 +66,10 @@ void Write(Level level, std::string_view message, Fields fields) {
 
 std::string Format(const Record& record, Time at, Form form) {
   if (form == Form::kJson) {
-    std::string line = "{\"time\":\"" + FormatTime(at) + "\",\"level\":\"" + Name(record.level) + "\",\"message\":\"" +
-                       Escape(record.message) + "\"";
-    for (const auto& [key, value] : record.fields) line += ",\"" + Escape(key) + "\":\"" + Escape(value) + "\"";
+    std::string line = "{\"time\":\"" + FormatTime(at) + "\",\"level\":\"" + Name(record.level) +
+                       "\",\"message\":\"" + Escape(record.message) + "\"";
+    for (const auto& [key, value] : record.fields)
+      line += ",\"" + Escape(key) + "\":\"" + Escape(value) + "\"";
     return line + "}\n";
   }
   std::string line = FormatTime(at) + " " + Name(record.level) + " " + Escape(record.message);

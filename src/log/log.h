@@ -33,15 +33,23 @@ class Sink {
 void SetSink(std::shared_ptr<Sink> sink);
 
 void Write(Level level, std::string_view message, Fields fields = {});
-inline void Debug(std::string_view message, Fields fields = {}) { Write(Level::kDebug, message, std::move(fields)); }
-inline void Info(std::string_view message, Fields fields = {}) { Write(Level::kInfo, message, std::move(fields)); }
-inline void Warn(std::string_view message, Fields fields = {}) { Write(Level::kWarn, message, std::move(fields)); }
-inline void Error(std::string_view message, Fields fields = {}) { Write(Level::kError, message, std::move(fields)); }
+inline void Debug(std::string_view message, Fields fields = {}) {
+  Write(Level::kDebug, message, std::move(fields));
+}
+inline void Info(std::string_view message, Fields fields = {}) {
+  Write(Level::kInfo, message, std::move(fields));
+}
+inline void Warn(std::string_view message, Fields fields = {}) {
+  Write(Level::kWarn, message, std::move(fields));
+}
+inline void Error(std::string_view message, Fields fields = {}) {
+  Write(Level::kError, message, std::move(fields));
+}
 
 enum class Form { kText, kJson };
 
-// `2026-03-04T06:02:07.123Z warn gateway is back key=value` or a JSON object; control characters are escaped, so a record is
-// one line.
+// `2026-03-04T06:02:07.123Z warn gateway is back key=value` or a JSON object; control characters are escaped,
+// so a record is one line.
 std::string Format(const Record& record, Time at, Form form);
 
 // To an open stream (not owned), records below `least` left out.

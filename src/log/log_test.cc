@@ -8,9 +8,11 @@ namespace {
 TEST(Format, IsOneLineWhateverTheFieldsHold) {
   const Record record{Level::kWarn, "bad \n line", {{"key", "a b\n\x1b[31m"}, {"n", "1"}, {"empty", ""}}};
   const std::string text = Format(record, Time(), Form::kText);
-  EXPECT_EQ(text, "1970-01-01T00:00:00.000Z warn bad \\u000a line key=\"a b\\u000a\\u001b[31m\" n=1 empty=\"\"\n");
-  EXPECT_EQ(Format({Level::kInfo, "a\"b", {{"k", "\\"}}}, Time(), Form::kJson),
-            "{\"time\":\"1970-01-01T00:00:00.000Z\",\"level\":\"info\",\"message\":\"a\\\"b\",\"k\":\"\\\\\"}\n");
+  EXPECT_EQ(text,
+            "1970-01-01T00:00:00.000Z warn bad \\u000a line key=\"a b\\u000a\\u001b[31m\" n=1 empty=\"\"\n");
+  EXPECT_EQ(
+      Format({Level::kInfo, "a\"b", {{"k", "\\"}}}, Time(), Form::kJson),
+      "{\"time\":\"1970-01-01T00:00:00.000Z\",\"level\":\"info\",\"message\":\"a\\\"b\",\"k\":\"\\\\\"}\n");
 }
 
 TEST(Sink, GetsRecordsUntilItIsTakenOut) {

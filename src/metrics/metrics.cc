@@ -33,7 +33,8 @@ std::string LabelText(const Labels& labels, const std::string& extra = {}) {
 
 }  // namespace
 
-Registry::Series& Registry::Find(const std::string& name, const std::string& help, const char* type, Labels labels) {
+Registry::Series& Registry::Find(const std::string& name, const std::string& help, const char* type,
+                                 Labels labels) {
   Metric& metric = metrics_[name];
   metric.help = help;
   metric.type = type;
@@ -53,7 +54,8 @@ void Registry::SetGauge(const std::string& name, const std::string& help, Labels
   Find(name, help, "gauge", std::move(labels)).value = value;
 }
 
-void Registry::ObserveSeconds(const std::string& name, const std::string& help, Labels labels, double seconds) {
+void Registry::ObserveSeconds(const std::string& name, const std::string& help, Labels labels,
+                              double seconds) {
   std::lock_guard lock(mutex_);
   Series& series = Find(name, help, "histogram", std::move(labels));
   series.buckets.resize(std::size(kSecondsBounds));

@@ -1,5 +1,5 @@
-// Numbers for Prometheus. Thread-safe. The number of label sets per metric is bounded: further ones are counted together
-// under label values "other".
+// Numbers for Prometheus. Thread-safe. The number of label sets per metric is bounded: further ones are
+// counted together under label values "other".
 #pragma once
 
 #include <cstdint>
