@@ -40,7 +40,7 @@ Quantity UpToUnit(const std::string& key, const Quantity& amount) {
 
 // The lines of one limit list (the quota, or one pool) that refuse.
 void AddShorts(const ResourceList& limits, const ResourceList& used, const std::string& pool,
-               const std::vector<Ahead>& ahead, const ResourceList& usage, std::vector<Short>& shorts) {
+               const AheadSums& ahead, const ResourceList& usage, std::vector<Short>& shorts) {
   for (const auto& [key, limit] : limits) {
     Short line;
     line.resource = key;
@@ -48,12 +48,9 @@ void AddShorts(const ResourceList& limits, const ResourceList& used, const std::
     line.requested = Of(usage, key);
     line.used = Of(used, key);
     line.limited = limit;
-    for (const Ahead& other : ahead) {
-      const Quantity asks = Of(other.usage, key);
-      if (asks.IsZero() || (!pool.empty() && other.pool != pool)) continue;
-      line.ahead = Plus(line.ahead, asks);
-      ++line.ahead_count;
-    }
+    const AheadSums::Line others = ahead.Of(pool, key);
+    line.ahead = others.sum;
+    line.ahead_count = others.count;
     // What asks for nothing of a line is not held up by it, even when the line was shrunk below its use.
     if (line.requested.IsZero() && line.ahead.IsZero()) continue;
     const Quantity total = Plus(Plus(line.used, line.ahead), line.requested);
@@ -99,7 +96,7 @@ std::vector<const PoolView*> Candidates(const BindingView& view, const Request& 
   return pools;
 }
 
-Verdict DecideFor(const BindingView& view, const std::vector<Ahead>& ahead, const Request& request,
+Verdict DecideFor(const BindingView& view, const AheadSums& ahead, const Request& request,
                   const PoolView* pool) {
   Verdict verdict;
   if (pool != nullptr) verdict.pool = pool->name;
@@ -193,12 +190,35 @@ Result<Request> MakeRequest(const model::Workload& workload, const model::LimitR
   return request;
 }
 
+AheadSums::AheadSums(const std::vector<Ahead>& ahead) {
+  for (const Ahead& each : ahead) Add(each);
+}
+
+void AheadSums::Add(const Ahead& ahead) {
+  ++count_;
+  auto add = [this](const std::string& pool, const std::string& key, const Quantity& asks) {
+    Line& line = lines_[{pool, key}];
+    line.sum = Plus(line.sum, asks);
+    ++line.count;
+  };
+  for (const auto& [key, asks] : ahead.usage) {
+    if (asks.IsZero()) continue;
+    add("", key, asks);
+    if (!ahead.pool.empty()) add(ahead.pool, key, asks);
+  }
+}
+
+AheadSums::Line AheadSums::Of(const std::string& pool, const std::string& key) const {
+  const auto found = lines_.find({pool, key});
+  return found == lines_.end() ? Line{} : found->second;
+}
+
 bool Verdict::never() const {
   return !node_shorts.empty() || !unknown_pool.empty() ||
          std::any_of(shorts.begin(), shorts.end(), [](const Short& line) { return line.never; });
 }
 
-Verdict Decide(const BindingView& view, const std::vector<Ahead>& ahead, const Request& request) {
+Verdict DecideBehind(const BindingView& view, const AheadSums& ahead, const Request& request) {
   const std::vector<const PoolView*> pools = Candidates(view, request);
   if (pools.empty()) {
     Verdict unknown;

@@ -5,8 +5,10 @@
 // such.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -48,6 +50,26 @@ struct Ahead {
   std::string pool;  // where it was counted last; "" : none
 };
 
+// The sums over all those ahead, so that a long line costs each that waits no more than a short one.
+class AheadSums {
+ public:
+  AheadSums() = default;
+  explicit AheadSums(const std::vector<Ahead>& ahead);
+  void Add(const Ahead& ahead);
+  bool empty() const { return count_ == 0; }
+
+  struct Line {
+    Quantity sum;   // what they ask
+    int count = 0;  // how many of them ask
+  };
+  // Of a quota key: over all of them (`pool` empty), or over those who were counted in that pool.
+  Line Of(const std::string& pool, const std::string& key) const;
+
+ private:
+  int count_ = 0;
+  std::map<std::pair<std::string, std::string>, Line> lines_;  // (pool, key); pool "": all
+};
+
 // One line that refuses: the quota's (`pool` empty), or a pool's.
 struct Short {
   std::string resource;  // quota key
@@ -82,7 +104,10 @@ struct Verdict {
 
 // Admitted when what is reserved, all those ahead and the request fit together. Applying every `raise`, or,
 // when `reducible`, every `reduce`, leads to admission; one base unit less in any of them does not.
-Verdict Decide(const BindingView& view, const std::vector<Ahead>& ahead, const Request& request);
+Verdict DecideBehind(const BindingView& view, const AheadSums& ahead, const Request& request);
+inline Verdict Decide(const BindingView& view, const std::vector<Ahead>& ahead, const Request& request) {
+  return DecideBehind(view, AheadSums(ahead), request);
+}
 
 // Reserves: the view with the request counted in. kInvalid on overflow.
 Result<BindingView> Reserve(BindingView view, const Request& request, const std::string& pool);

@@ -149,7 +149,8 @@ PodResources ResourcesOf(const model::Workload& workload) {
   if (asked.gpu) {
     if (const model::Accelerator* card = model::FindAccelerator(asked.gpu->vendor, asked.gpu->model)) {
       // Whole cards: a part of a card takes one.
-      const Quantity cards = Quantity::FromInt(asked.gpu->milli_cards / 1000 + (asked.gpu->milli_cards % 1000 > 0 ? 1 : 0));
+      const Quantity cards =
+          Quantity::FromInt(asked.gpu->milli_cards / 1000 + (asked.gpu->milli_cards % 1000 > 0 ? 1 : 0));
       main.limits[card->resource] = main.requests[card->resource] = cards;
     }
   }

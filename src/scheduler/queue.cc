@@ -9,26 +9,42 @@ bool MayUse(const Waiting& waiting, const BindingView& binding) {
   return waiting.cluster.empty() || waiting.cluster == binding.cluster;
 }
 
-// Somebody who waits, and the pool that each binding would give him.
-struct Blocked {
-  const Waiting* waiting;
-  std::vector<std::string> pools;  // by binding
+// Those who wait for one binding.
+struct Line {
+  AheadSums all, notebooks;
+  std::vector<Ahead> list, notebook_list;
+
+  const AheadSums& Before(const Waiting& next) const { return next.notebook ? notebooks : all; }
+  void Add(const Waiting& waiting, const std::string& pool) {
+    const Ahead ahead{waiting.request.usage, pool};
+    all.Add(ahead);
+    list.push_back(ahead);
+    if (!waiting.notebook) return;
+    notebooks.Add(ahead);
+    notebook_list.push_back(ahead);
+  }
 };
 
-std::vector<Ahead> AheadIn(const std::vector<Blocked>& blocked, const std::vector<BindingView>& bindings,
-                           size_t binding, const Waiting& next) {
-  std::vector<Ahead> ahead;
-  for (const Blocked& other : blocked) {
-    if (!MayUse(*other.waiting, bindings[binding])) continue;
-    if (next.notebook && !other.waiting->notebook) continue;
-    ahead.push_back({other.waiting->request.usage, other.pools[binding]});
+// One imaginary node with the largest amount of each resource, which refuses the same pods as all the nodes
+// do.
+std::vector<ResourceList> Largest(const std::vector<ResourceList>& nodes) {
+  if (nodes.empty()) return {};
+  ResourceList largest;
+  for (const ResourceList& node : nodes) {
+    for (const auto& [resource, amount] : node) {
+      const auto [place, fresh] = largest.try_emplace(resource, amount);
+      if (!fresh && amount > place->second) place->second = amount;
+    }
   }
-  return ahead;
+  return {std::move(largest)};
 }
 
 class Pass {
  public:
-  explicit Pass(const ProjectQueue& queue) : queue_(queue), bindings_(queue.bindings) {}
+  explicit Pass(const ProjectQueue& queue)
+      : queue_(queue), bindings_(queue.bindings), lines_(queue.bindings.size()) {
+    for (BindingView& binding : bindings_) binding.node_allocatable = Largest(binding.node_allocatable);
+  }
 
   std::vector<QueueStep> Run() {
     std::vector<QueueStep> steps;
@@ -36,35 +52,35 @@ class Pass {
     return steps;
   }
 
-  const std::vector<Blocked>& blocked() const { return blocked_; }
+  const std::vector<Line>& lines() const { return lines_; }
   const std::vector<BindingView>& bindings() const { return bindings_; }
 
  private:
   QueueStep Try(const Waiting& waiting) {
     QueueStep step;
     step.uid = waiting.uid;
-    Blocked blocked{&waiting, std::vector<std::string>(bindings_.size())};
+    std::vector<std::pair<size_t, std::string>> pools;  // what each binding would give
     int usable = 0, hopeless = 0;
     std::vector<Reason> reasons;
     for (size_t i = 0; i < bindings_.size(); ++i) {
       if (!MayUse(waiting, bindings_[i])) continue;
       ++usable;
-      const std::vector<Ahead> ahead = AheadIn(blocked_, bindings_, i, waiting);
-      const Verdict verdict = Decide(bindings_[i], ahead, waiting.request);
+      const AheadSums& ahead = lines_[i].Before(waiting);
+      const Verdict verdict = DecideBehind(bindings_[i], ahead, waiting.request);
       if (verdict.admitted && ahead.empty() && !waiting.held && Admit(waiting, i, verdict, step)) return step;
-      blocked.pools[i] = verdict.pool;
+      pools.emplace_back(i, verdict.pool);
       if (verdict.never()) ++hopeless;
       for (Reason& reason : ReasonsOf(bindings_[i], verdict)) reasons.push_back(std::move(reason));
     }
     step.never = usable > 0 && hopeless == usable;
     if (usable == 0) reasons.push_back(NoBinding(waiting));
-    step.place = static_cast<int>(blocked_.size()) + 1;
+    step.place = ++waiting_;
     step.reasons.push_back({"waits_in_line",
                             {{"place", std::to_string(step.place)},
                              {"project", queue_.project},
-                             {"ahead", std::to_string(blocked_.size())}}});
+                             {"ahead", std::to_string(step.place - 1)}}});
     for (Reason& reason : reasons) step.reasons.push_back(std::move(reason));
-    blocked_.push_back(std::move(blocked));
+    for (const auto& [binding, pool] : pools) lines_[binding].Add(waiting, pool);
     return step;
   }
 
@@ -85,7 +101,8 @@ class Pass {
 
   const ProjectQueue& queue_;
   std::vector<BindingView> bindings_;
-  std::vector<Blocked> blocked_;
+  std::vector<Line> lines_;  // by binding
+  int waiting_ = 0;
 };
 
 }  // namespace
@@ -96,8 +113,9 @@ std::vector<Ahead> AheadOf(const ProjectQueue& queue, const BindingView& binding
   Pass pass(queue);
   pass.Run();
   for (size_t i = 0; i < pass.bindings().size(); ++i) {
-    if (pass.bindings()[i].cluster == binding.cluster)
-      return AheadIn(pass.blocked(), pass.bindings(), i, next);
+    if (pass.bindings()[i].cluster == binding.cluster) {
+      return next.notebook ? pass.lines()[i].notebook_list : pass.lines()[i].list;
+    }
   }
   return {};
 }

@@ -122,6 +122,18 @@ TEST(Queue, ThoseAheadOfANewcomerAreFound) {
   EXPECT_EQ(AheadOf(queue, queue.bindings[0], Work("nb", 1, true)).size(), 0u);
 }
 
+// Those ahead are kept as sums, so the whole line costs about as much as each in it alone.
+TEST(Queue, ALongLineIsDecidedInOnePass) {
+  ProjectQueue queue = Queue(7, 8);
+  for (int i = 0; i < 5000; ++i) queue.waiting.push_back(Work(std::to_string(i), 2));
+  const auto steps = PlanAdmissions(queue);
+  EXPECT_EQ(steps.back().place, 5000);
+  for (const auto& [name, value] : steps.back().reasons[1].params) {
+    if (name == "n") EXPECT_EQ(value, "4999");
+    if (name == "ahead") EXPECT_EQ(value, "9998");
+  }
+}
+
 TEST(Queue, NeverOversellsAndKeepsTheOrderOfBatchWork) {
   SeededRandom random(11);
   for (int round = 0; round < 2000; ++round) {
