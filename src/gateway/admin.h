@@ -22,7 +22,7 @@ struct MapEntry {
 
 class AdminSocket {
  public:
-  explicit AdminSocket(std::string path, Duration timeout = std::chrono::seconds(3))
+  explicit AdminSocket(std::string path, Duration timeout = std::chrono::seconds(10))
       : path_(std::move(path)), timeout_(timeout) {}
 
   // The whole answer without trailing newlines. Errors: kInvalid (a word that may not be sent), kUnavailable

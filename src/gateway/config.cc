@@ -52,23 +52,6 @@ std::string RefusalRules() {
   return rules;
 }
 
-std::string Fill(const ConfigInput& input, const std::string& mark) {
-  std::string text = kConfigText;
-  text = Replace(text, "@REFUSALS@\n", RefusalRules());
-  text = Replace(text, "@ADMIN@", input.admin_socket);
-  text = Replace(text, "@PLATFORM@", input.platform_socket);
-  text = Replace(text, "@PORT@", std::to_string(input.port));
-  text = Replace(text, "@MAXCONN@", std::to_string(input.max_connections));
-  text = Replace(text, "@DOMAIN@", input.domain);
-  text = Replace(text, "@COOKIE@", CookieName(input.instance));
-  text = Replace(text, "@STATEKEY@", input.state_key);
-  text = Replace(text, "@HOSTS@", kHostsMap);
-  text = Replace(text, "@SECRETS@", kSecretsMap);
-  text = Replace(text, "@SESSIONS@", kSessionsMap);
-  text = Replace(text, "@PAGES@", kPagesMap);
-  return Replace(text, "@MARK@", mark);
-}
-
 std::unexpected<Error> Bad(std::string field, std::string_view allowed) {
   Error error(Code::kInvalid, "the gateway's " + field + " must be " + std::string(allowed));
   error.fields.push_back({std::move(field), "", std::string(allowed)});
@@ -96,14 +79,31 @@ Result<void> CheckConfig(const ConfigInput& input) {
 
 std::string CookieName(const std::string& instance) { return "__Host-cubeplane-" + instance; }
 
-std::string ConfigMark(const ConfigInput& input) {
-  return "cubeplane-" + input.instance + "-" + Digest(Fill(input, "") + PagesMap());
+std::string StaticConfig(const ConfigInput& input, const std::string& mark) {
+  std::string text = kConfigText;
+  text = Replace(text, "@REFUSALS@\n", RefusalRules());
+  text = Replace(text, "@ADMIN@", input.admin_socket);
+  text = Replace(text, "@PLATFORM@", input.platform_socket);
+  text = Replace(text, "@PORT@", std::to_string(input.port));
+  text = Replace(text, "@MAXCONN@", std::to_string(input.max_connections));
+  text = Replace(text, "@DOMAIN@", input.domain);
+  text = Replace(text, "@COOKIE@", CookieName(input.instance));
+  text = Replace(text, "@STATEKEY@", input.state_key);
+  text = Replace(text, "@HOSTS@", kHostsMap);
+  text = Replace(text, "@SECRETS@", kSecretsMap);
+  text = Replace(text, "@SESSIONS@", kSessionsMap);
+  text = Replace(text, "@PAGES@", kPagesMap);
+  return Replace(text, "@MARK@", mark);
 }
 
-std::string StaticConfig(const ConfigInput& input) { return Fill(input, ConfigMark(input)); }
+std::string ConfigMark(const ConfigInput& input) {
+  ConfigInput same = input;
+  same.max_connections = 0;  // another shell's limit of open files is no reason to cut connections
+  return "cubeplane-" + input.instance + "-" + Digest(StaticConfig(same, "") + PagesMap());
+}
 
-std::string WholeConfig(const ConfigInput& input, const std::vector<ServerLine>& servers) {
-  std::string text = StaticConfig(input);
+std::string WholeConfig(const std::string& static_config, const std::vector<ServerLine>& servers) {
+  std::string text = static_config;
   for (const ServerLine& server : servers) {
     text += "    server " + server.name + " " + server.upstream + " weight 0 pool-max-conn 0\n";
   }

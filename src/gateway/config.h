@@ -35,13 +35,13 @@ struct ServerLine {
 
 // Errors: kInvalid with the field.
 Result<void> CheckConfig(const ConfigInput& input);
-// Everything but the servers. The same input gives the same text.
-std::string StaticConfig(const ConfigInput& input);
 // What `show info` says as description: instance and a digest of the static part and of the pages, so that a
 // running HAProxy of an older build is known.
 std::string ConfigMark(const ConfigInput& input);
+// Everything but the servers. The same input gives the same text. Both cost milliseconds: make them once.
+std::string StaticConfig(const ConfigInput& input, const std::string& mark);
 // The whole file; `servers` must have passed CheckRoute.
-std::string WholeConfig(const ConfigInput& input, const std::vector<ServerLine>& servers);
+std::string WholeConfig(const std::string& static_config, const std::vector<ServerLine>& servers);
 // "__Host-cubeplane-<instance>"
 std::string CookieName(const std::string& instance);
 

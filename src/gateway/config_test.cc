@@ -20,7 +20,7 @@ ConfigInput Good() {
 }
 
 TEST(Config, HasNoBlankLeftToFill) {
-  const std::string text = WholeConfig(Good(), {{"p1.1", "unix@/d/p1"}});
+  const std::string text = WholeConfig(StaticConfig(Good(), ConfigMark(Good())), {{"p1.1", "unix@/d/p1"}});
   for (size_t at = text.find('@'); at != std::string::npos; at = text.find('@', at + 1)) {
     EXPECT_FALSE(text.substr(at + 1, 3) >= "AAA" && text.substr(at + 1, 3) <= "ZZZ") << text.substr(at, 20);
   }
@@ -32,9 +32,13 @@ TEST(Config, MarkTellsConfigurationsApartAndHidesTheKey) {
   other.port = 8081;
   EXPECT_EQ(ConfigMark(Good()), ConfigMark(Good()));
   EXPECT_NE(ConfigMark(Good()), ConfigMark(other));
+  other = Good();
+  other.max_connections = 500;
+  EXPECT_EQ(ConfigMark(Good()), ConfigMark(other));
   EXPECT_FALSE(ConfigMark(Good()).contains("aaaa"));
   // Servers come and go without another mark.
-  EXPECT_TRUE(WholeConfig(Good(), {{"p1.1", "unix@/d/p1"}}).contains(ConfigMark(Good())));
+  EXPECT_TRUE(WholeConfig(StaticConfig(Good(), ConfigMark(Good())), {{"p1.1", "unix@/d/p1"}})
+                  .contains(ConfigMark(Good())));
 }
 
 TEST(Config, OddInputIsRefused) {
@@ -84,7 +88,7 @@ TEST(Pages, EveryRefusalHasStatusJsonAndAPageInBothLanguages) {
 
 // Every reason that the rules can set has its row.
 TEST(Pages, CoverWhatTheConfigurationSays) {
-  const std::string text = StaticConfig(Good());
+  const std::string text = StaticConfig(Good(), "");
   const std::string map = "\n" + PagesMap();
   for (size_t at = text.find("set-var(txn.why) str("); at != std::string::npos;
        at = text.find("set-var(txn.why) str(", at + 1)) {

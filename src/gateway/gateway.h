@@ -27,7 +27,8 @@ class Gateway final : public state::Entry {
   // kUnavailable (an address cannot be had), kNotFound (no HAProxy), kForbidden (a folder is not ours),
   // kInvalid (an option, or HAProxy's complaint).
   async::Task<Result<void>> Start();
-  // Stops supervising. HAProxy goes on serving unless `end_haproxy`.
+  // Stops supervising. HAProxy goes on serving unless `end_haproxy`, which also ends one that an earlier run
+  // has left, so that `down` needs no Start.
   async::Task<Result<void>> Stop(bool end_haproxy);
 
   async::Task<Result<void>> SetRoutes(std::vector<state::Route> routes) override;

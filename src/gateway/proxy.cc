@@ -54,11 +54,15 @@ Result<void> Proxy::Start() {
   RETURN_IF_ERROR(PrivateFolder(options_.state_folder));
   RETURN_IF_ERROR(PrivateFolder(StatePath("maps")));
   RETURN_IF_ERROR(LoadKey());
+  mark_ = ConfigMark(Config());
+  static_config_ = StaticConfig(Config(), mark_);
   RETURN_IF_ERROR(LoadTable());
   LoadSessions();
   const auto info = admin_.ShowInfo();
-  if (info && !info->stopping && info->description == ConfigMark(Config())) return Adopt(*info);
-  EndForeign();
+  if (info && !info->stopping && info->description == mark_) return Adopt(*info);
+  if (info)
+    log_("gateway: HAProxy runs with another configuration and is replaced; open connections are cut");
+  EndRunning();
   RETURN_IF_ERROR(CheckPortFree(options_.port));
   return Launch();
 }
@@ -94,13 +98,12 @@ Result<void> Proxy::Launch() {
   return {};
 }
 
-// One of another build, another port, or one that hangs: it is ours by its socket or by the identity that we
-// noted.
-void Proxy::EndForeign() {
+// One of another build, another port, one that hangs, or one that another run of us left: it is ours by its
+// socket or by the identity that we noted.
+void Proxy::EndRunning() {
   if (const auto info = admin_.ShowInfo();
       info && info->description.starts_with("cubeplane-" + options_.instance + "-")) {
     if (const auto id = Identify(info->pid)) {
-      log_("gateway: HAProxy runs with another configuration and is replaced; open connections are cut");
       if (auto ended = EndProcess(*id, kGrace); !ended) log_(ended.error().message);
     }
   }
@@ -112,7 +115,7 @@ void Proxy::EndForeign() {
 }
 
 Result<void> Proxy::End() {
-  if (process_.pid == 0) EndForeign();
+  if (process_.pid == 0) EndRunning();
   RETURN_IF_ERROR(EndProcess(process_, kGrace));
   for (const char* file : {kIdentityFile, kAdminFile, "haproxy.pid", "haproxy.err"})
     unlink(RunPath(file).c_str());
@@ -202,7 +205,7 @@ Result<void> Proxy::WriteSessions() const {
 Result<void> Proxy::WriteRoutes() const {
   RETURN_IF_ERROR(WriteDurably(StatePath(kHostsMap), MapText(HostsOf(table_))));
   RETURN_IF_ERROR(WriteDurably(StatePath(kSecretsMap), MapText(SecretsOf(table_))));
-  RETURN_IF_ERROR(WriteDurably(StatePath(kConfigFile), WholeConfig(Config(), ServersOf(table_))));
+  RETURN_IF_ERROR(WriteDurably(StatePath(kConfigFile), WholeConfig(static_config_, ServersOf(table_))));
   return WriteDurably(StatePath(kTableFile), json::Write(Encode(table_)));
 }
 
@@ -229,9 +232,10 @@ Result<void> Proxy::SetRoutes(const std::vector<state::Route>& routes) {
   table_ = std::move(next);
   // HAProxy is told even when the disk is full: taking a route away must not wait for the disk.
   Result<void> written = WriteRoutes();
-  if (!written) dirty_ = true;
+  Result<void> told = ReconcileRoutes();
+  dirty_ = dirty_ || !written || !told;
   Keep(first, std::move(written));
-  Keep(first, ReconcileRoutes());
+  Keep(first, std::move(told));
   return first;
 }
 
@@ -258,6 +262,7 @@ Result<void> Proxy::PutSession(const state::OriginSession& session) {
   auto told =
       PutMap(kSessionsMap, {known ? MapChange::Kind::kSet : MapChange::Kind::kAdd, {session.id_hash, value}});
   if (!told) told = ReconcileSessions();
+  dirty_ = dirty_ || !told;
   return told;
 }
 
@@ -289,17 +294,14 @@ Result<void> Proxy::Reconcile() {
 }
 
 Result<void> Proxy::ReconcileSessions() {
-  dirty_ = true;
   ASSIGN_OR_RETURN(const std::vector<MapEntry> seen, admin_.Map(kSessionsMap));
   const MapPlan plan = PlanMap(SessionEntries(), seen);
   for (const std::string& hash : plan.drop) RETURN_IF_ERROR(admin_.Tell({"del", "map", kSessionsMap, hash}));
   for (const MapChange& change : plan.put) RETURN_IF_ERROR(PutMap(kSessionsMap, change));
-  dirty_ = false;
   return {};
 }
 
 Result<void> Proxy::ReconcileRoutes() {
-  const bool was_dirty = std::exchange(dirty_, true);
   Seen seen;
   ASSIGN_OR_RETURN(seen.servers, admin_.Servers(kBackend));
   ASSIGN_OR_RETURN(seen.hosts, admin_.Map(kHostsMap));
@@ -337,7 +339,6 @@ Result<void> Proxy::ReconcileRoutes() {
     for (const std::string& server : plan.drop_secrets)
       Keep(first, admin_.Tell({"del", "map", kSecretsMap, server}));
   }
-  if (first) dirty_ = was_dirty;
   return first;
 }
 
@@ -393,9 +394,8 @@ void Proxy::Tick() {
     next_repair_ = now + seconds(2);
     Result<void> repaired = WriteRoutes();
     Keep(repaired, WriteSessions());
-    const bool written = repaired.has_value();
     Keep(repaired, Reconcile());
-    dirty_ = dirty_ || !written;
+    dirty_ = !repaired.has_value();
     if (!repaired) log_("gateway: changes are not yet in effect: " + repaired.error().message);
   }
 }

@@ -62,7 +62,7 @@ class Proxy {
   // Every half second: restarts HAProxy, repeats what failed, cuts again, sweeps expired sessions each
   // minute.
   void Tick();
-  // Ends HAProxy.
+  // Ends HAProxy, also one that an earlier run has left (without Start).
   Result<void> End();
   // From any thread.
   Health health() const;
@@ -87,7 +87,7 @@ class Proxy {
 
   Result<void> Adopt(const AdminSocket::Info& info);
   Result<void> Launch();
-  void EndForeign();
+  void EndRunning();
   Result<void> Reconcile();
   Result<void> ReconcileRoutes();
   Result<void> ReconcileSessions();
@@ -105,6 +105,7 @@ class Proxy {
   const GatewayOptions options_;
   const Clock& clock_;
   std::string state_key_;
+  std::string mark_, static_config_;  // made once by Start
   std::function<void(const std::string&)> log_;
   AdminSocket admin_;
   async::Backoff backoff_;

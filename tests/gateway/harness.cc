@@ -1,10 +1,11 @@
 // The real Gateway, told by lines of JSON: what the attack tests and the browser test drive.
 //
-//   gateway_harness RUN_FOLDER STATE_FOLDER PORT PLATFORM_SOCKET INSTANCE [HAPROXY]
+//   gateway_harness RUN_FOLDER STATE_FOLDER PORT PLATFORM_SOCKET INSTANCE [down]
 //
 // Reads {"op": "routes"|"session"|"end"|"health"|"stop"|"down", …} from standard input, one a line; answers
 // one line each:
-// {"ok": true, …} or {"ok": false, "code": …, "message": …}. The first line it writes is Start's answer.
+// {"ok": true, …} or {"ok": false, "code": …, "message": …}. The first line it writes is Start's answer. With
+// `down` it only ends the HAProxy that an earlier run has left.
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -91,9 +92,13 @@ int Main(int argc, char** argv) {
                                   .platform_socket = argv[4],
                                   .instance = argv[5]};
   options.sweep_every = std::chrono::seconds(2);  // no test waits for a minute
-  if (argc > 6) options.haproxy = argv[6];
   gateway::Gateway gateway(options, loop, random,
                            [](const std::string& line) { std::cerr << line << std::endl; });
+  if (argc > 6 && std::string_view(argv[6]) == "down") {
+    const Result<void> ended = async::RunToEnd(loop, gateway.Stop(true));
+    Answer(ended);
+    return 0;
+  }
   async::RunToEnd(loop, Serve(gateway, loop, input));
   return 0;
 }

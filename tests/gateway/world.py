@@ -177,10 +177,13 @@ class World:
         self.harness = None
 
     # -- the gateway's process
+    def command(self):
+        return [self.harness_path, self.folder + "/run", self.folder + "/state", str(self.port), self.platform_path, INSTANCE]
+
     def start(self, expect_ok=True):
         self.log = open(self.folder + "/harness.log", "ab")
         self.harness = subprocess.Popen(
-            [self.harness_path, self.folder + "/run", self.folder + "/state", str(self.port), self.platform_path, INSTANCE],
+            self.command(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,
