@@ -38,6 +38,12 @@ bool HasOption(const std::string& options, std::string_view name) {
   return false;
 }
 
+// Whether groups with controllers can be made here: not, for example, in a container whose own root group
+// holds processes.
+bool CanDelegate(const std::string& mount) {
+  return WriteKernelFile(mount + "/cgroup.subtree_control", "+memory +pids +cpu").has_value();
+}
+
 // Reads where hierarchies are mounted. A machine with both layouts has its controllers in v1: v2 counts only
 // when it carries the memory controller.
 Layout ReadLayout() {
@@ -54,7 +60,7 @@ Layout ReadLayout() {
     right >> type >> source >> options;
     if (type == "cgroup2" &&
         ReadKernelFile(mount + "/cgroup.controllers").find("memory") != std::string::npos) {
-      v2 = {CgroupKind::kV2, {{mount, ""}}};
+      if (CanDelegate(mount)) v2 = {CgroupKind::kV2, {{mount, ""}}};
     }
     if (type != "cgroup") continue;
     for (const char* controller : {"memory", "pids", "cpu", "freezer"}) {

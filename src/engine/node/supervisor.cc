@@ -74,7 +74,8 @@ class Supervisor {
     RETURN_IF_ERROR(helper_group_.Add(getpid()));
     sigset_t set;
     sigemptyset(&set);
-    for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, number);
+    // PIPE too: a node that dies while this pod starts must not take it along.
+    for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGPIPE}) sigaddset(&set, number);
     sigprocmask(SIG_BLOCK, &set, nullptr);
     signals_ = Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!signals_) return Fail(SysError("preparing for signals"));
