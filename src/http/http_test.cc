@@ -334,6 +334,10 @@ TEST_F(HttpTest, AnswersExpectContinue) {
   const std::string head =
       "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n";
   EXPECT_TRUE(Raw(socket_path, head, "\r\n\r\n").starts_with("HTTP/1.1 100 Continue\r\n\r\n"));
+  const std::string broken =
+      "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\nzz\r\n";
+  const std::string answer = Raw(socket_path, broken);
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 400 ")) << answer;
 }
 
 TEST_F(HttpTest, SlowSendersAreCutOff) {
@@ -404,9 +408,11 @@ TEST_F(HttpTest, AStaleSocketIsReplacedAndOursRemovedAtTheEnd) {
 
 TEST_F(HttpTest, FurtherConnectionsWaitInsteadOfBeingRefused) {
   Serve({.max_connections = 2});
-  std::vector<std::unique_ptr<Client>> clients;
-  for (int i = 0; i < 8; ++i) {
-    Client other(rig.io, rig.loop, {.unix_path = socket_path});
+  const auto late = server->server->Listen({.name = "late", .address = "127.0.0.1"});
+  ASSERT_TRUE(late);
+  for (int i = 0; i < 16; ++i) {
+    const Endpoint tcp{.host = "127.0.0.1", .port = *late};
+    Client other(rig.io, rig.loop, i % 2 ? tcp : Endpoint{.unix_path = socket_path});
     auto response = rig.Run(other.Send({.target = "/echo"}, {}));
     EXPECT_TRUE(response) << response.error().message;
   }

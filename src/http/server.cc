@@ -189,7 +189,6 @@ class Listener final : public Closable, public std::enable_shared_from_this<List
   void Start() {
     core_->io->Post(strand_, [self = shared_from_this()] { self->Accept(); });
   }
-  void Resume() { Start(); }
 
   void Close() override {
     core_->io->Post(strand_, [self = shared_from_this()] {
@@ -204,7 +203,10 @@ class Listener final : public Closable, public std::enable_shared_from_this<List
  private:
   void Accept() {
     if (closed_ || accepting_) return;
-    if (!core_->TakePlace()) return;  // goes on when a connection ends
+    const bool place = core_->TakePlace([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->Start();
+    });
+    if (!place) return;  // goes on when a connection ends
     accepting_ = true;
     const Strand strand = core_->io->NewStrand();
     auto socket = std::make_shared<Socket>(strand);
@@ -282,12 +284,6 @@ Result<uint16_t> Server::Listen(const ListenOptions& options) {
 }
 
 void Server::Start(size_t threads) {
-  std::vector<std::weak_ptr<Listener>> listeners(impl_->listeners.begin(), impl_->listeners.end());
-  impl_->core->on_free = [listeners] {
-    for (const auto& weak : listeners) {
-      if (const auto listener = weak.lock()) listener->Resume();
-    }
-  };
   impl_->started = true;
   impl_->core->io->Start(threads);
   for (const auto& listener : impl_->listeners) listener->Start();

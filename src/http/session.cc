@@ -51,10 +51,10 @@ std::string ReasonPhrase(int status) {
 
 }  // namespace
 
-bool ServerCore::TakePlace() {
+bool ServerCore::TakePlace(std::function<void()> freed) {
   std::lock_guard lock(mutex_);
   if (connections_ >= limits.max_connections) {
-    refused_ = true;
+    waiting_.push_back(std::move(freed));
     return false;
   }
   ++connections_;
@@ -62,12 +62,13 @@ bool ServerCore::TakePlace() {
 }
 
 void ServerCore::GivePlace() {
+  std::vector<std::function<void()>> waiting;
   {
     std::lock_guard lock(mutex_);
     --connections_;
-    if (!std::exchange(refused_, false)) return;
+    waiting = std::exchange(waiting_, {});
   }
-  if (on_free) on_free();
+  for (const auto& freed : waiting) freed();
 }
 
 Session::Session(std::shared_ptr<ServerCore> core, Strand strand, std::unique_ptr<Stream> stream, Peer peer)
@@ -76,7 +77,7 @@ Session::Session(std::shared_ptr<ServerCore> core, Strand strand, std::unique_pt
       stream_(std::move(stream)),
       peer_(std::move(peer)),
       timer_(strand_),
-      buffer_(core_->limits.max_head + kReadSize) {}
+      buffer_(core_->limits.max_head + 2 * kReadSize) {}
 
 Session::~Session() { core_->GivePlace(); }
 
@@ -173,7 +174,7 @@ void Session::Parse() {
     }
     if (error) return RefuseUnreadable(error);
   }
-  Dispatch();
+  if (!continuing_) Dispatch();
 }
 
 bool Session::HeadArrived() {
@@ -214,9 +215,12 @@ bool Session::HeadArrived() {
 
 void Session::SendContinue() {
   static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-  // Nothing else is written before the body has arrived whole, and that waits for these bytes at the peer.
+  continuing_ = true;
   stream_->WriteAll(kContinue, {}, [self = shared_from_this()](ErrorCode error, size_t) {
-    if (error) self->CloseNow();
+    self->continuing_ = false;
+    if (error) return self->CloseNow();
+    if (self->held_) return self->Respond(*std::exchange(self->held_, std::nullopt));
+    if (self->phase_ == Phase::kBody && self->parser_->is_done()) self->Dispatch();
   });
 }
 
@@ -320,6 +324,10 @@ std::string Session::HeadOf(const Response& response, bool streamed) {
 
 void Session::Respond(Response response) {
   if (closed_) return;
+  if (continuing_) {
+    held_ = std::move(response);
+    return;
+  }
   if (response.status < 200 || response.status > 599) {
     response = ErrorResponse(
         Error(Code::kInternal, "the handler gave the impossible status " + std::to_string(response.status)));

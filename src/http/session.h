@@ -28,16 +28,15 @@ class ServerCore : public std::enable_shared_from_this<ServerCore> {
   const std::shared_ptr<IoThreads> io;
   std::optional<async::TaskGroup> group;  // on the executor; empty after Stop
 
-  // A place for one more connection; `freed` is called, from any thread, when it is given back.
-  bool TakePlace();
+  // A place for one more connection. When there is none, `freed` is called once, from any thread, when there
+  // is again.
+  bool TakePlace(std::function<void()> freed);
   void GivePlace();
-  // Called (on the giving thread) when a place became free after TakePlace said no.
-  std::function<void()> on_free;
 
  private:
   std::mutex mutex_;
-  size_t connections_ = 0;  // guarded by mutex_
-  bool refused_ = false;    // guarded by mutex_
+  size_t connections_ = 0;                      // guarded by mutex_
+  std::vector<std::function<void()>> waiting_;  // guarded by mutex_; at most one per listener and call
 };
 
 // Threading: on its strand, but Close (any thread). Lives as long as something of it is pending.
@@ -98,6 +97,8 @@ class Session final : public Closable, public std::enable_shared_from_this<Sessi
   Phase phase_ = Phase::kIdle;
   bool head_done_ = false;
   bool reading_ = false;
+  bool continuing_ = false;       // "100 Continue" is being written …
+  std::optional<Response> held_;  // … and this waits for it
   bool closed_ = false;
   bool keep_ = false;     // the connection goes on after this answer
   bool is_head_ = false;  // the request's method is HEAD
