@@ -26,13 +26,14 @@ constexpr Duration kPatience = std::chrono::seconds(20);
 
 // A venv without packages, made once for all tests of this program.
 const std::string& Environment() {
-  static const std::string folder = [] {
+  // Never destroyed: the handler that removes the folder runs after destructors would.
+  static const std::string& folder = *new std::string([] {
     std::string path = "/tmp/cubeplane-test-env-" + SystemRandom().Hex(4);
     const std::string command = "/usr/bin/python3 -m venv --without-pip " + path;
     EXPECT_EQ(system(command.c_str()), 0);
     atexit([] { std::filesystem::remove_all(Environment()); });
     return path;
-  }();
+  }());
   return folder;
 }
 
