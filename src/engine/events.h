@@ -9,7 +9,7 @@
 namespace cubeplane::engine {
 
 inline constexpr Duration kEventAge = std::chrono::hours(1);
-inline constexpr size_t kMaxEvents = 10'000;
+inline constexpr size_t kMaxEvents = 2'000;
 
 // Threading: the control thread only.
 class Recorder {

@@ -10,6 +10,14 @@
 #include "log/log.h"
 
 namespace cubeplane::engine {
+namespace {
+
+bool HasRun(const json::Value& pod) {
+  const json::Value& status = pod["status"].At("containerStatuses.0");
+  return status["state"].Contains("running") || status["restartCount"].AsInt() > 0;
+}
+
+}  // namespace
 
 Kubelet::Kubelet(const Cluster& cluster, Recorder& recorder, Runtime& runtime, Host host,
                  const std::map<std::string, DeviceKind>& devices)
@@ -77,6 +85,13 @@ void Kubelet::Sync(const ObjectKey& key) {
   if (IsDeleting(*pod)) return SyncDeleting(key, *pod, entry);
   if (IsTerminalPhase(PhaseOf(*pod)) || entry.refused) return;
   if (entry.state) return TellState(key, *pod, *entry.state);
+  if (HasRun(*pod)) {
+    // It ran, and the runtime, which forgets nothing by itself, does not know it: its folder was taken away.
+    // It must not run a second time (law 2).
+    PodState lost{.uid = uid, .phase = PodPhase::kLost};
+    lost.message = "The pod runtime does not know it any more.";
+    return TellState(key, *pod, lost);
+  }
   entry.busy = true;
   host_.tasks.Spawn(StartPod(key, uid));
 }

@@ -143,6 +143,31 @@ TEST_F(Pods, AreFoundAgainAfterAKillAndRunOnce) {
   EXPECT_EQ(runtime_.runs().size(), 2u);
 }
 
+TEST_F(Pods, ThatRanAndAreUnknownToTheRuntimeAreLostNotRunAgain) {
+  MoveToDisk();
+  Call("POST", kPods, Pod("train"));
+  Pass(std::chrono::seconds(1));
+  const std::string uid = UidOf(PodAt("train"));
+  Kill();
+  Await(runtime_.Remove(uid, true));
+  Boot();
+  EXPECT_EQ(Phase("train"), "Failed");
+  EXPECT_EQ(PodAt("train")["status"]["reason"].AsString(), "NodeLost");
+  EXPECT_EQ(runtime_.runs().size(), 1u);
+}
+
+TEST_F(Pods, DoNotBelieveAForgedDoor) {
+  std::string pod = Pod("x");
+  pod.replace(pod.find(R"("name":"x")"), 10,
+              R"("name":"x","annotations":{"cubeplane.io/door":"/run/haproxy/admin.sock"})");
+  Call("POST", kPods, pod);
+  EXPECT_EQ(AnnotationOf(PodAt("x"), "cubeplane.io/door"), "");
+  Call("PATCH", std::string(kPods) + "/x",
+       R"({"metadata":{"annotations":{"cubeplane.io/door":"/run/haproxy/admin.sock"}}})",
+       "application/merge-patch+json");
+  EXPECT_EQ(AnnotationOf(PodAt("x"), "cubeplane.io/door"), "");
+}
+
 TEST_F(Pods, WithoutAnObjectAreEnded) {
   Call("POST", kPods, Pod("train"));
   Pass(std::chrono::seconds(1));

@@ -1,6 +1,7 @@
 #include "engine/store.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
@@ -69,6 +70,8 @@ Result<std::shared_ptr<Store>> Store::Open(const std::string& path, const StoreL
     sqlite3_close(db);
     return Fail(std::move(error));
   }
+  // It holds Secrets. SQLite gives its other files the mode of this one.
+  if (path != ":memory:") chmod(path.c_str(), 0600);
   std::shared_ptr<Store> store(new Store(db, limits));
   RETURN_IF_ERROR(store->Load());
   return store;

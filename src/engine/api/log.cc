@@ -37,7 +37,7 @@ Answer<LogOptions> ReadLogOptions(const ApiRequest& request, Time now) {
 Answer<http::Response> ApiHandler::Log(const ApiRequest& request) {
   ASSIGN_OR_RETURN(const ObjectPtr pod, registry_.Get(*request.kind, request.namespace_name, request.name));
   ASSIGN_OR_RETURN(const LogOptions options, ReadLogOptions(request, cluster_.clock.Now()));
-  const std::string& container = (*pod)["spec"]["containers"].AsArray().at(0)["name"].AsString();
+  const std::string& container = (*pod)["spec"].At("containers.0.name").AsString();
   const std::string& asked = request.Query("container");
   if (!asked.empty() && asked != container)
     return Refuse(BadRequest("container " + asked + " is not valid for pod " + request.name));

@@ -3,6 +3,7 @@
 #include "engine/api/defaults.h"
 #include "engine/api/validation.h"
 #include "engine/patch.h"
+#include "engine/pod_run.h"
 #include "json/json.h"
 
 namespace cubeplane::engine {
@@ -14,11 +15,25 @@ constexpr const char* kSystemFields[] = {
     "uid",  "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
     "name", "namespace",         "generateName",      "selfLink"};
 
+// Written by the engine's own loops alone.
+constexpr const char* kEngineAnnotations[] = {kDoor, kDevices, kDataFolder, kTenantUid};
+
 void Restore(json::Value& object, const json::Value& from, const char* field) {
   if (from.Contains(field)) {
     object.Set(field, from[field]);
   } else {
     object.Erase(field);
+  }
+}
+
+// `before` is null for a new object, which has none of them yet.
+void KeepEngineAnnotations(json::Value& object, const json::Value* before) {
+  for (const char* key : kEngineAnnotations) {
+    if (before != nullptr && !AnnotationOf(*before, key).empty()) {
+      SetAnnotation(object, key, AnnotationOf(*before, key));
+    } else if (!AnnotationOf(object, key).empty()) {
+      Sub(Meta(object), "annotations").Erase(key);
+    }
   }
 }
 
@@ -114,6 +129,7 @@ Answer<ObjectPtr> Registry::Create(const Kind& kind, const std::string& namespac
   if (!metadata["resourceVersion"].AsString().empty()) {
     return Refuse({500, "InternalError", "resourceVersion should not be set on objects to be created"});
   }
+  KeepEngineAnnotations(object, nullptr);
   const std::string stem = metadata["generateName"].AsString();
   const bool generated = metadata["name"].AsString().empty() && !stem.empty();
   RETURN_IF_ERROR(CheckNamespace(kind, object));
@@ -128,6 +144,9 @@ Answer<ObjectPtr> Registry::Create(const Kind& kind, const std::string& namespac
   }
   const std::string name = NameOf(object);
   if (!name.empty() && cluster_.store.Get(KeyOf(kind, object))) return Refuse(AlreadyExistsError(kind, name));
+  // Before admission, which reads what it judges, and after it, because it fills in.
+  if (const FieldErrors errors = Validate(kind, object); !errors.empty())
+    return Refuse(InvalidError(kind, name, errors));
   if (admit_) RETURN_IF_ERROR(admit_(kind, object, nullptr));
   SetInitialStatus(kind, object);
   if (const FieldErrors errors = Validate(kind, object); !errors.empty())
@@ -159,6 +178,7 @@ Answer<json::Value> Registry::MergeForUpdate(const Kind& kind, const json::Value
   json::Value& metadata = Meta(object);
   for (const char* field : kSystemFields) Restore(metadata, present["metadata"], field);
   metadata.Erase("managedFields");
+  KeepEngineAnnotations(object, &present);
   Restore(metadata, present["metadata"], "generation");
   metadata.Set("resourceVersion", present["metadata"]["resourceVersion"]);
   if (subresource == "status") {
