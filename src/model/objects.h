@@ -138,6 +138,7 @@ struct AttemptStatus {
   int32_t number = 1;
   std::string cluster, node, pod;                          // where it runs or ran
   std::string pod_uid;
+  std::string pool;                                        // that admission fixed; empty: none
   int32_t pod_restarts = 0;                                // of the container in that pod, as last seen
   std::optional<Time> admitted, sent, started, ended;
   std::optional<int32_t> exit_code;

@@ -129,6 +129,7 @@ void ReadReason(Fields& fields, Reason& reason) {
 void ReadAttempt(Fields& fields, AttemptStatus& attempt) {
   fields.Read("number", attempt.number);
   fields.Read("cluster", attempt.cluster);
+  fields.Read("pool", attempt.pool);
   fields.Read("node", attempt.node);
   fields.Read("pod", attempt.pod);
   fields.Read("podUid", attempt.pod_uid);

@@ -174,6 +174,7 @@ JsonObject Write(const Reason& reason) {
 JsonObject Write(const AttemptStatus& attempt) {
   JsonObject object{{"number", attempt.number}};
   Put(object, "cluster", attempt.cluster);
+  Put(object, "pool", attempt.pool);
   Put(object, "node", attempt.node);
   Put(object, "pod", attempt.pod);
   Put(object, "podUid", attempt.pod_uid);

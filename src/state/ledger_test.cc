@@ -135,6 +135,21 @@ TEST(Ledger, ALongWaitIsShown) {
   EXPECT_EQ(world.ledger->FindByUid(uid)->status.details.back().code, "waits_long");
 }
 
+TEST(Ledger, ALimitRangeThatCameLaterIsSaidAndHoldsUpNoDecision) {
+  World world;
+  world.MakeProject("nlp", kFourCores);
+  const auto holder = world.MustCreate(world.Notebook("a", "4"));
+  const auto uid = world.MustCreate(world.Job("j", "2"));
+  auto project = world.ProjectOf("nlp", kFourCores);
+  project.spec.bindings[0].limit_range.max = {{"cpu", Q("1")}};
+  ASSERT_TRUE(world.Run(world.ledger->ApplyProject(world.CallOf("admin"), project, std::nullopt)));
+  ASSERT_TRUE(world.End(holder, 1, Phase::kFailed));
+  EXPECT_TRUE(world.Admit().empty());
+  EXPECT_EQ(world.ledger->FindByUid(uid)->status.reason.code, "limit_range_refused");
+  world.MakeProject("nlp", kFourCores);
+  EXPECT_EQ(world.Admit().size(), 1u);
+}
+
 TEST(Ledger, WaitingIsBounded) {
   World world(":memory:", {.max_waiting_per_project = 3});
   world.MakeProject("nlp", kFourCores);
@@ -236,6 +251,24 @@ TEST(Ledger, SumsThatOverflowAreRefused) {  // B008
     EXPECT_FALSE(world.Create(job));
   }
   EXPECT_EQ(world.Used("requests.nvidia.com/gpu"), Q("0"));
+}
+
+TEST(Ledger, AdmissionFixesThePoolAndCountsItsLine) {
+  World world;
+  auto project = world.ProjectOf("nlp", {{"requests.nvidia.com/gpu", Q("4")}});
+  project.spec.bindings[0].pools.push_back({"a100", {{"requests.nvidia.com/gpu", Q("1")}}});
+  ASSERT_TRUE(world.Run(world.ledger->ApplyProject(world.CallOf("admin"), project, std::nullopt)));
+  auto notebook = [&world](const char* name) {
+    auto made = world.Notebook(name);
+    made.spec.resources.gpu = model::GpuRequest{.milli_cards = 1000, .model = "A100"};
+    return made;
+  };
+  const auto first = world.Create(notebook("a"));
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(first->object.status.attempts[0].pool, "a100");
+  const auto second = world.Create(notebook("b"));
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().message.find("pool a100"), std::string::npos) << second.error().message;
 }
 
 TEST(Ledger, TheAuditLogHasEveryChangeAndIsWhole) {

@@ -88,11 +88,13 @@ Result<void> AssertLastEnded(storage::Reader& reader, const model::Workload& wor
   return {};
 }
 
-void BeginAttempt(model::Workload& workload, const std::string& cluster, int32_t number, Time now) {
+void BeginAttempt(model::Workload& workload, const std::string& cluster, const std::string& pool,
+                  int32_t number, Time now) {
   model::WorkloadStatus& status = workload.status;
   model::AttemptStatus attempt;
   attempt.number = number;
   attempt.cluster = cluster;
+  attempt.pool = pool;
   attempt.admitted = now;
   status.attempts.push_back(std::move(attempt));
   if (status.attempts.size() > model::kMaxAttempts) status.attempts.erase(status.attempts.begin());
@@ -124,19 +126,18 @@ Result<void> Admit(storage::Txn& txn, Line& line, WorkloadRecord& record, const 
   }
   RETURN_IF_ERROR(txn.Reserve(rows));
   RETURN_IF_ERROR(AssertNoOversell(txn, *open, request, step.pool));
-  BeginAttempt(workload, step.cluster, number, now);
+  BeginAttempt(workload, step.cluster, step.pool, number, now);
   record.row.binding_id = open->row.id;
   return SaveWorkload(txn, record);
 }
 
 // What is shown of somebody who waits: the first rule that refuses him, then the others and his place.
 void ShowWaiting(model::WorkloadStatus& status, const scheduler::QueueStep& step,
-                 const Conditions& conditions, bool held) {
+                 const Conditions& conditions, const std::optional<Reason>& held) {
   status.place = step.place;
   std::vector<Reason> reasons(step.reasons.begin(), step.reasons.end());
   if (reasons.size() > 1) std::rotate(reasons.begin(), reasons.begin() + 1, reasons.end());
-  // The cluster's own word stays until it is tried again.
-  if (held) reasons.insert(reasons.begin(), status.reason);
+  if (held) reasons.insert(reasons.begin(), *held);
   if (status.waiting_since && conditions.now - *status.waiting_since >= conditions.long_wait) {
     const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(conditions.long_wait).count();
     reasons.push_back({"waits_long", {{"minutes", std::to_string(minutes)}}});
@@ -191,10 +192,17 @@ Result<void> JoinLine(Line& line, WorkloadRecord record, const Conditions& condi
   const model::Workload& workload = record.workload;
   scheduler::Waiting waiting;
   waiting.uid = workload.metadata.uid;
-  ASSIGN_OR_RETURN(waiting.request, RequestIn(line.bindings, workload));
+  auto request = RequestIn(line.bindings, workload);
+  if (!request && request.error().code == Code::kForbidden) {
+    // It was accepted before the limit range was; it keeps its place and says so, and the line goes on being
+    // decided.
+    line.barred[waiting.uid] = {"limit_range_refused", {{"message", request.error().message}}};
+    request = scheduler::MakeRequest(workload, {});
+  }
+  ASSIGN_OR_RETURN(waiting.request, std::move(request));
   waiting.notebook = workload.kind == model::WorkloadKind::kNotebook;
   waiting.cluster = workload.spec.cluster;
-  waiting.held = conditions.held.contains(waiting.uid);
+  waiting.held = conditions.held.contains(waiting.uid) || line.barred.contains(waiting.uid);
   line.queue.waiting.push_back(std::move(waiting));
   line.waiting.push_back(std::move(record));
   return {};
@@ -214,7 +222,13 @@ Result<std::vector<model::Workload>> AdvanceLine(storage::Txn& txn, Line& line,
     }
     model::WorkloadStatus& status = record.workload.status;
     const auto before = std::tuple(status.place, status.reason, status.details);
-    ShowWaiting(status, steps[i], conditions, waiting.held);
+    std::optional<Reason> held;
+    if (const auto barred = line.barred.find(waiting.uid); barred != line.barred.end()) {
+      held = barred->second;
+    } else if (waiting.held) {
+      held = status.reason;  // the cluster's own word stays until it is tried again
+    }
+    ShowWaiting(status, steps[i], conditions, held);
     if (before == std::tuple(status.place, status.reason, status.details)) continue;
     RETURN_IF_ERROR(SaveWorkload(txn, record));
   }

@@ -41,7 +41,8 @@ Result<std::vector<OpenBinding>> OpenBindings(storage::Reader& reader, const std
 struct Line {
   std::vector<OpenBinding> bindings;
   std::vector<WorkloadRecord> waiting;
-  scheduler::ProjectQueue queue;  // of the two above
+  scheduler::ProjectQueue queue;                // of the two above
+  std::map<std::string, model::Reason> barred;  // by uid: a limit range that came later forbids it
 };
 // Whom to read: nobody, those that a new notebook has ahead of it, or all.
 enum class Whom { kNobody, kNotebooks, kAll };
