@@ -30,7 +30,7 @@ class Steps:
         self.began = time.monotonic()
         self.name, self.since = None, None
 
-    def start(self, name, **params):
+    def start(self, name, /, **params):
         self.name, self.since = name, time.monotonic()
         print(f"→ {say(name, **params)}", file=sys.stderr, flush=True)
 

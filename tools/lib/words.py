@@ -42,7 +42,7 @@ def _chinese():
     return False
 
 
-def say(key, **params):
+def say(key, /, **params):
     return TEXTS[key][_chinese()].format_map(_Lenient(params))
 
 
