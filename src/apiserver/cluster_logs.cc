@@ -13,7 +13,7 @@ std::string NamespaceOf(const std::string& project) { return "proj-" + project; 
 Error NoLog(const model::Workload& workload, int32_t attempt, bool yet) {
   const std::string number = std::to_string(attempt);
   return Error(
-      yet ? Code::kUnavailable : Code::kNotFound, yet ? "no_log_yet" : "log_not_kept",
+      yet ? Code::kConflict : Code::kNotFound, yet ? "no_log_yet" : "log_not_kept",
       {{"name", workload.metadata.name}},
       "attempt " + number + " of " + workload.metadata.name + (yet ? " has no log yet" : " has no log"));
 }

@@ -25,8 +25,8 @@ struct LogOptions {
 class LogSource {
  public:
   virtual ~LogSource() = default;
-  // Lines as the program wrote them. kNotFound when the attempt has no log (any more), kUnavailable when it
-  // has none yet or its cluster does not answer.
+  // Lines as the program wrote them. kNotFound when the attempt has no log (any more), kConflict when it
+  // has none yet, kUnavailable when its cluster does not answer.
   virtual async::Task<Result<std::shared_ptr<http::BodyStream>>> Open(state::WorkloadPtr workload,
                                                                       int32_t attempt,
                                                                       LogOptions options) = 0;

@@ -114,7 +114,6 @@ async::Task<Answer> DeleteProject(Context& context) {
   Result<state::Call> call = CallOf(context);
   CO_RETURN_IF_ERROR(call);
   const std::string name = context.Param("project");
-  if (!context.parts.ledger.FindProject(name)) co_return Fail(ProjectNotFound(name));
   Result<void> done = co_await context.parts.ledger.DeleteProject(std::move(*call), name);
   CO_RETURN_IF_ERROR(done);
   co_return JsonResponse(

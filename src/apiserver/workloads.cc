@@ -31,7 +31,6 @@ async::Task<Answer> Create(Context& context, Sent<model::Workload> sent) {
   Result<state::Changed<model::Workload>> changed =
       co_await context.parts.ledger.CreateWorkload(std::move(*call), std::move(sent.object));
   CO_RETURN_IF_ERROR(changed);
-  changed->created = true;
   co_return Changed(*changed);
 }
 
@@ -154,8 +153,6 @@ async::Task<Answer> Apply(Context& context) {
 }
 
 async::Task<Answer> DeleteWorkload(Context& context) {
-  const Result<state::WorkloadPtr> present = FindWorkload(context);
-  CO_RETURN_IF_ERROR(present);
   Result<state::Call> call = CallOf(context);
   CO_RETURN_IF_ERROR(call);
   Result<model::Workload> workload =
@@ -165,8 +162,6 @@ async::Task<Answer> DeleteWorkload(Context& context) {
 }
 
 async::Task<Answer> StopWorkload(Context& context) {
-  const Result<state::WorkloadPtr> present = FindWorkload(context);
-  CO_RETURN_IF_ERROR(present);
   Result<state::Call> call = CallOf(context);
   CO_RETURN_IF_ERROR(call);
   Result<model::Workload> workload =
@@ -176,8 +171,6 @@ async::Task<Answer> StopWorkload(Context& context) {
 }
 
 async::Task<Answer> StartWorkload(Context& context) {
-  const Result<state::WorkloadPtr> present = FindWorkload(context);
-  CO_RETURN_IF_ERROR(present);
   Result<state::Call> call = CallOf(context);
   CO_RETURN_IF_ERROR(call);
   Result<model::Workload> workload =
