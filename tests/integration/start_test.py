@@ -9,8 +9,8 @@ import socket
 import subprocess
 import unittest
 
-from lib.plane import Trouble, free_port, temporary_data
-from world import EXAMPLES, NOTEBOOK, PROJECT, InstallationTest, make_plane, manifest_job, remove, sign_in, wait
+from world import (EXAMPLES, NOTEBOOK, PROJECT, InstallationTest, Trouble, free_port, make_plane, manifest_job, remove, sign_in,
+                   temporary_data, wait)
 
 
 class Refusals(unittest.TestCase):

@@ -10,9 +10,11 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "tools"))
 from lib.origin import Origin
 from lib.plane import Plane, Trouble, free_port, temporary_data
 

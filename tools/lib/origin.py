@@ -81,6 +81,8 @@ class Origin:
                                            suppress_origin=False, cookie=self.cookie_line() if cookies else None, timeout=TIMEOUT_SECONDS)
 
     def start_kernel(self):
+        if "_xsrf" not in self.cookies:
+            self.navigate("/lab")   # Jupyter gives its token with the page
         answer = self.request("POST", "/api/kernels", body=json.dumps({"name": "python3"}), headers={"Content-Type": "application/json"})
         if answer.status != 201:
             raise RuntimeError(f"starting a kernel: {answer}")

@@ -118,8 +118,7 @@ def part_gateway(run):
 
 
 def integration_environment(run):
-    return {"CUBEPLANE_BINARY": str(ROOT / "build/release/src/cmd/cubeplane"), "CUBEPLANE_ENVIRONMENT": run.environment,
-            "PYTHONPATH": f"{ROOT}/tools"}
+    return {"CUBEPLANE_BINARY": str(ROOT / "build/release/src/cmd/cubeplane"), "CUBEPLANE_ENVIRONMENT": run.environment}
 
 
 def part_once(run):

@@ -92,16 +92,18 @@ class Plane:
         return self.url
 
     def _read_output(self, stream, ready):
-        for line in stream:
-            if line.startswith("ready "):
-                self.url = line.split()[1].rstrip("/")
-                ready.set()
+        with stream:
+            for line in stream:
+                if line.startswith("ready "):
+                    self.url = line.split()[1].rstrip("/")
+                    ready.set()
 
     def _read_errors(self, stream):
-        for line in stream:
-            self.errors.append(line.rstrip("\n"))
-            if not self.quiet:
-                print(line, end="", file=os.sys.stderr, flush=True)
+        with stream:
+            for line in stream:
+                self.errors.append(line.rstrip("\n"))
+                if not self.quiet:
+                    print(line, end="", file=os.sys.stderr, flush=True)
 
     def last_error(self):
         said = [line for line in self.errors if line.strip() and "assword" not in line]
