@@ -103,7 +103,7 @@ Result<void> ApplyV1(const std::string& folder, const std::string& controller, c
   if (controller == "memory" && limits.memory_bytes > 0) {
     RETURN_IF_ERROR(WriteKernelFile(folder + "/memory.limit_in_bytes", std::to_string(limits.memory_bytes)));
     // Absent without swap accounting; then swap is not limited either, as the kernel was started.
-    (void)WriteKernelFile(folder + "/memory.memsw.limit_in_bytes", std::to_string(limits.memory_bytes));
+    BestEffort(WriteKernelFile(folder + "/memory.memsw.limit_in_bytes", std::to_string(limits.memory_bytes)));
   }
   if (controller == "pids" && limits.pids > 0) {
     RETURN_IF_ERROR(WriteKernelFile(folder + "/pids.max", std::to_string(limits.pids)));
@@ -119,7 +119,7 @@ Result<void> ApplyV1(const std::string& folder, const std::string& controller, c
 Result<void> ApplyV2(const std::string& folder, const CgroupLimits& limits) {
   if (limits.memory_bytes > 0) {
     RETURN_IF_ERROR(WriteKernelFile(folder + "/memory.max", std::to_string(limits.memory_bytes)));
-    (void)WriteKernelFile(folder + "/memory.swap.max", "0");  // absent without swap accounting
+    BestEffort(WriteKernelFile(folder + "/memory.swap.max", "0"));  // absent without swap accounting
     RETURN_IF_ERROR(WriteKernelFile(folder + "/memory.oom.group", "1"));
   }
   if (limits.pids > 0) RETURN_IF_ERROR(WriteKernelFile(folder + "/pids.max", std::to_string(limits.pids)));
@@ -216,9 +216,9 @@ bool Cgroup::Kill() {
   for (int round = 0; round < kKillRounds; ++round) {
     // Frozen processes cannot fork away from the signal, but a frozen v1 group ignores SIGKILL until it is
     // thawed.
-    if (!freezer.empty()) (void)WriteKernelFile(freezer, "FROZEN");
+    if (!freezer.empty()) BestEffort(WriteKernelFile(freezer, "FROZEN"));
     SignalAll();
-    if (!freezer.empty()) (void)WriteKernelFile(freezer, "THAWED");
+    if (!freezer.empty()) BestEffort(WriteKernelFile(freezer, "THAWED"));
     if (Pids().empty()) return true;
     Rest(kKillRoundNs);
   }

@@ -53,7 +53,7 @@ struct Client::Core : std::enable_shared_from_this<Core> {
     }
     const int64_t id = message["id"].AsInt();
     if (id == 0) return OnHello(message);
-    const auto error = message["error"];
+    const Value& error = message["error"];
     Settle(id, error.IsObject() ? Answer(Fail(ErrorFromJson(error))) : Answer(message));
   }
 

@@ -244,7 +244,7 @@ class Node {
     ASSIGN_OR_RETURN(const Fd folder, store_.Create(pod));
     auto report = LaunchSupervisor(store_.node().binary, folder);
     if (!report) {
-      (void)store_.Remove(pod.run.uid, false);
+      BestEffort(store_.Remove(pod.run.uid, false));
       return Fail(report.error());
     }
     pods_[pod.run.uid].state.uid = pod.run.uid;

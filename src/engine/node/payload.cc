@@ -123,7 +123,7 @@ Result<Payload> StartPayload(const PodFile& pod, const PodNetwork& network, cons
     dup2(pipes.err_write.get(), STDERR_FILENO);
     umask(022);
     // The supervisor's own protection from the out-of-memory killer is not for its payload.
-    (void)WriteKernelFile("/proc/self/oom_score_adj", "0");
+    BestEffort(WriteKernelFile("/proc/self/oom_score_adj", "0"));
     if (auto entered = EnterSandbox(plan.stage, pod.run.tenant.uid, network, parent); !entered) {
       return ChildFailed(entered.error());
     }

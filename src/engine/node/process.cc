@@ -85,7 +85,7 @@ Error Exec(const std::string& program, const std::vector<std::string>& arguments
 
 int ChildFailed(const Error& error) {
   const std::string line = "cubeplane: " + error.message + "\n";
-  (void)WriteAll(STDERR_FILENO, line);
+  BestEffort(WriteAll(STDERR_FILENO, line));
   return 126;
 }
 

@@ -404,7 +404,7 @@ class Supervisor {
 };
 
 int Refuse(int report, const Error& error) {
-  (void)WriteAll(report, json::Write(ToJson(error)) + "\n");
+  BestEffort(WriteAll(report, json::Write(ToJson(error)) + "\n"));
   return 1;
 }
 
@@ -418,7 +418,7 @@ int RunSupervisor(int argc, char** argv) {
   prctl(PR_SET_NAME, "cubeplane-pod");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   // Best effort: only root may lower it. Children get the ordinary score back with their user id.
-  (void)WriteKernelFile("/proc/self/oom_score_adj", "-500");
+  BestEffort(WriteKernelFile("/proc/self/oom_score_adj", "-500"));
 
   const auto lock = OpenBeneath(folder.get(), kLockFile, O_RDWR | O_CREAT, 0600);
   if (!lock) return Refuse(report.get(), lock.error());
@@ -428,7 +428,7 @@ int RunSupervisor(int argc, char** argv) {
   if (!pod) return Refuse(report.get(), pod.error());
   Supervisor supervisor(std::move(*pod), std::move(folder));
   if (auto prepared = supervisor.Prepare(); !prepared) return Refuse(report.get(), prepared.error());
-  (void)WriteAll(report.get(), "ok\n");
+  BestEffort(WriteAll(report.get(), "ok\n"));
   report.Reset();
   return supervisor.Run();
 }

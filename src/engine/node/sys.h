@@ -33,6 +33,9 @@ class Fd {
   int fd_ = -1;
 };
 
+// For a call whose failure changes nothing; the place says why.
+inline void BestEffort(const Result<void>&) {}
+
 // errno as an Error: "opening run.json: No such file or directory". A full or read-only disk is kStoreFull, a
 // missing file kNotFound, a refusal kForbidden, all else kUnavailable.
 Error SysError(std::string_view doing);
