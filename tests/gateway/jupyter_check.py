@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A real JupyterLab behind the gateway, in a real Chromium: the page loads, a cell runs, nothing that Jupyter asks for is refused.
 
-Needs CUBEPLANE_ENV, the folder of env:default (its bin/python runs JupyterLab).
+Needs CUBEPLANE_ENVIRONMENT, the folder of env:default. Run by hand: python3 tests/gateway/jupyter_check.py
 """
 
 import glob
@@ -38,8 +38,8 @@ class Jupyter(unittest.TestCase):
         self.start_jupyter()
 
     def start_jupyter(self):
-        packages = glob.glob(os.environ["CUBEPLANE_ENV"] + "/lib/python3*/site-packages")[0]
-        share = os.environ["CUBEPLANE_ENV"] + "/share/jupyter"
+        packages = glob.glob(os.environ["CUBEPLANE_ENVIRONMENT"] + "/lib/python3*/site-packages")[0]
+        share = os.environ["CUBEPLANE_ENVIRONMENT"] + "/share/jupyter"
         door = self.world.folder + "/jupyter.sock"
         self.origin = f"http://{HOST}:{self.world.port}"
         self.output = open(self.world.folder + "/jupyter.log", "wb")
