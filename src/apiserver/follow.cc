@@ -1,5 +1,7 @@
 #include "apiserver/follow.h"
 
+#include <algorithm>
+
 #include "async/backoff.h"
 #include "async/sync.h"
 
@@ -28,6 +30,7 @@ FollowBody::FollowBody(Parts& parts, Streams& streams, auth::Principal principal
       streams_(streams),
       principal_(std::move(principal)),
       uid_(workload->metadata.uid),
+      project_(workload->metadata.project),
       attempt_(attempt),
       options_(options) {}
 
@@ -46,6 +49,13 @@ void FollowBody::Close() {
   if (inner_) inner_->Close();
   if (stream_) streams_.Remove(*stream_);
   stream_.reset();
+}
+
+bool FollowBody::MayStillRead() const {
+  if (principal_.admin) return true;
+  const state::ProjectPtr project = parts_.ledger.FindProject(project_);
+  return project && std::ranges::find(project->spec.members, principal_.user, &model::Member::user) !=
+                        project->spec.members.end();
 }
 
 async::Task<Result<bool>> FollowBody::WaitForLog() {
@@ -80,6 +90,10 @@ async::Task<Result<std::string>> FollowBody::Read() {
     if (!*there) co_return std::string();
   }
   Result<std::string> piece = co_await inner_->Read();
+  if (!MayStillRead()) {
+    Close();
+    co_return std::string();
+  }
   if (!piece || piece->empty()) Close();
   co_return piece;
 }

@@ -23,13 +23,15 @@ class FollowBody final : public http::BodyStream, public std::enable_shared_from
   void Close() override;
 
  private:
+  // Whoever leaves the project hears no more of it.
+  bool MayStillRead() const;
   // True once there is something to read from; false when there will never be.
   async::Task<Result<bool>> WaitForLog();
 
   Parts& parts_;
   Streams& streams_;
   const auth::Principal principal_;
-  const std::string uid_;
+  const std::string uid_, project_;
   const int32_t attempt_;
   const LogOptions options_;
   std::optional<size_t> stream_;

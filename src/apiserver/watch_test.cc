@@ -145,6 +145,25 @@ TEST_F(WatchTest, AFollowedLogWaitsUntilThereIsOne) {
   EXPECT_TRUE(ended);
 }
 
+TEST_F(WatchTest, AFollowedLogEndsForWhoLeavesTheProject) {
+  Submit("TrainingJob", "a", "member-1");
+  http::Response response =
+      Send({.target = "/api/v1/projects/demo/trainingjobs/a/log?follow=1", .as = "viewer-1"});
+  EXPECT_EQ(ReadAvailable(response.stream), "");
+  json::Value project = Json(Send({.target = "/api/v1/projects/demo", .as = "lead-1"}));
+  project.MakeObject().Erase("status");
+  project.MakeObject()["spec"].MakeObject()["members"].MakeArray().pop_back();  // viewer-1
+  ASSERT_EQ(
+      Send({.method = "PUT", .target = "/api/v1/projects/demo", .as = "lead-1", .body = json::Write(project)})
+          .status,
+      200);
+  clusters_.logs[{"a", 1}] = "secret\n";
+  executor_.Advance(seconds(3));
+  bool ended = false;
+  EXPECT_EQ(ReadAvailable(response.stream, &ended), "");
+  EXPECT_TRUE(ended);
+}
+
 TEST_F(WatchTest, ALogThatIsNotThereYetSaysSo) {
   Submit("TrainingJob", "a", "member-1");
   const std::string log = "/api/v1/projects/demo/trainingjobs/a/log";
