@@ -9,11 +9,16 @@ import socket
 import subprocess
 import unittest
 
-from world import (EXAMPLES, NOTEBOOK, PROJECT, InstallationTest, Trouble, free_port, make_plane, manifest_job, remove, sign_in,
+from world import (EXAMPLES, NOTEBOOK, PROJECT, InstallationTest, Trouble, end, free_port, make_plane, manifest_job, remove, sign_in,
                    temporary_data, wait)
 
 
 class Refusals(unittest.TestCase):
+    def make(self, **more):
+        plane = make_plane(**more)
+        self.addCleanup(end, plane)
+        return plane
+
     def refused(self, plane, *words):
         with self.assertRaises(Trouble) as caught:
             plane.start()
@@ -29,36 +34,34 @@ class Refusals(unittest.TestCase):
             taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             taken.bind(("127.0.0.1", port))
             taken.listen()
-            plane = make_plane(port=port)
+            plane = self.make(port=port)
             self.refused(plane, str(port))
-            remove(plane)
+        remove(plane)
 
     def test_the_data_folder_holds_other_things(self):
         data = temporary_data(False)
         pathlib.Path(data, "holiday.jpg").write_text("x")
-        self.refused(make_plane(data=data), data)
+        self.refused(self.make(data=data), data)
         self.assertEqual(["holiday.jpg"], os.listdir(data))
         shutil.rmtree(data)
 
     def test_the_data_folder_is_in_use(self):
-        first = make_plane()
+        first = self.make()
         first.start()
-        self.refused(make_plane(data=first.data), first.data)
+        self.refused(self.make(data=first.data), first.data)
         self.assertEqual(0, first.cli("status")[0])
         remove(first)
 
     def test_an_unknown_option(self):
-        plane = make_plane(extra=["--nonsense", "1"])
+        plane = self.make(extra=["--nonsense", "1"])
         self.refused(plane, "--nonsense")
         shutil.rmtree(plane.data)
 
     def test_a_newer_database(self):
-        plane = make_plane()
+        plane = self.make()
         plane.start()
         plane.stop()
-        subprocess.run(["sqlite3", f"{plane.data}/ledger.db", "CREATE TABLE IF NOT EXISTS x(a); "
-                        "UPDATE schema_migrations SET version = version + 1000 WHERE version = (SELECT max(version) FROM schema_migrations);"],
-                       check=True)
+        subprocess.run(["sqlite3", f"{plane.data}/ledger.db", "PRAGMA user_version=1000"], check=True)
         self.refused(plane, "ledger.db")
         remove(plane)
 

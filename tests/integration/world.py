@@ -48,6 +48,12 @@ def remove(plane):
     shutil.rmtree(plane.data)
 
 
+def end(plane):
+    """For cleaning up after a failed test: ends what may still run; its data stays for a look."""
+    if pathlib.Path(plane.data, "instance.json").exists():
+        plane.down()
+
+
 def wait(condition, seconds, otherwise):
     """The first true value of `condition`, or a Trouble that says `otherwise` (text or function)."""
     deadline = time.monotonic() + seconds
