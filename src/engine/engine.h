@@ -36,6 +36,7 @@ struct NodeShape {
   int64_t pods = 110;
   std::map<std::string, DeviceKind> devices;
   std::map<std::string, std::string> labels;  // "org": "public"
+  int64_t ephemeral_bytes = 0;                // for ephemeral-storage; 0: pods that ask for it find no room
 };
 
 struct EngineOptions {

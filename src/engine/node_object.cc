@@ -11,6 +11,10 @@ json::Value Amounts(const NodeShape& shape) {
       {"cpu", Quantity::FromMilli(shape.cpu_milli).ToString()},
       {"memory", Quantity::FromInt(shape.memory_bytes, Quantity::Format::kBinarySI).ToString()},
       {"pods", std::to_string(shape.pods)}};
+  if (shape.ephemeral_bytes > 0) {
+    amounts.Set("ephemeral-storage",
+                Quantity::FromInt(shape.ephemeral_bytes, Quantity::Format::kBinarySI).ToString());
+  }
   for (const auto& [resource, kind] : shape.devices)
     amounts.Set(resource, std::to_string(kind.pieces.size()));
   return amounts;
@@ -18,7 +22,6 @@ json::Value Amounts(const NodeShape& shape) {
 
 void WriteStatus(json::Value& node, const NodeShape& shape, const std::string& now) {
   json::Value& status = StatusOf(node);
-  // Bookkeeping of bytes by emptyDir is by size limit, not by capacity: no ephemeral-storage is promised
   // here.
   status.Set("capacity", Amounts(shape));
   status.Set("allocatable", Amounts(shape));

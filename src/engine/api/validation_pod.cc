@@ -185,6 +185,8 @@ FieldErrors ValidatePodSpec(const json::Value& spec, const std::string& path) {
   } else if (policy != "Always" && policy != "Never") {
     errors.push_back(NotSupported(path + ".restartPolicy", policy, {"Always", "Never"}));
   }
+  if (spec.Contains("activeDeadlineSeconds"))
+    errors.push_back(Forbidden(path + ".activeDeadlineSeconds", "not supported by the embedded engine"));
   const json::Value& grace = spec["terminationGracePeriodSeconds"];
   if (!grace.IsInt() || grace.AsInt() < 0 || grace.AsInt() > 86'400) {
     errors.push_back(
