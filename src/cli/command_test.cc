@@ -79,12 +79,12 @@ TEST_F(CommandTest, GetJoinsPagesAndPrintsTheObjectsOfTheApi) {
 
 TEST_F(CommandTest, ExitCodesTellWhatHappened) {
   const std::tuple<int, std::string, Exit> cases[] = {{401, "", kNotAllowed},
-                                                      {403, "not-a-member", kNotAllowed},
-                                                      {403, "quota-exceeded", kQuota},
+                                                      {403, "role_missing", kNotAllowed},
+                                                      {403, "quota_exceeded", kQuota},
                                                       {404, "", kNotFound},
                                                       {409, "", kConflict},
-                                                      {422, "", kInvalid},
-                                                      {422, "never-fits", kQuota},
+                                                      {422, "pools_exceed_quota", kInvalid},
+                                                      {422, "never_fits_node", kQuota},
                                                       {507, "", kStore},
                                                       {504, "", kTimeout},
                                                       {503, "", kNoCubeplane},
@@ -114,6 +114,31 @@ TEST_F(CommandTest, UsageErrorsAndNoCubeplane) {
   terminal_.language = model::Language::kZh;
   EXPECT_EQ(Run({"--help"}, false), kDone);
   EXPECT_NE(out_.str().find("查看任务或 Notebook 的输出"), std::string::npos);
+}
+
+TEST_F(CommandTest, ApplySendsProjectsFirstAndTellsWhatChanged) {
+  const std::string folder = api_.data() + "/manifests";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/a.yaml")
+      << "apiVersion: cubeplane.io/v1\nkind: Notebook\nmetadata: {name: nb, project: demo}\n";
+  std::ofstream(folder + "/b.yaml") << "apiVersion: cubeplane.io/v1\nkind: Project\nmetadata: {name: demo}\n";
+  std::vector<std::string> kinds;
+  api_.On("GET /api/v1/projects/demo", 200,
+          R"({"kind":"Project","metadata":{"name":"demo","resourceVersion":"1"},"spec":{"weight":1}})");
+  api_.On("POST /api/v1/apply", [&](const http::Request& request) {
+    const std::string kind = (*json::Parse(request.body))["kind"].AsString();
+    kinds.push_back(kind);
+    http::Response response;
+    response.status = kind == "Project" ? 200 : 201;
+    response.body =
+        kind == "Project"
+            ? R"({"kind":"Project","metadata":{"name":"demo","resourceVersion":"2"},"spec":{"weight":1}})"
+            : R"({"kind":"Notebook","metadata":{"name":"nb","project":"demo"}})";
+    return response;
+  });
+  EXPECT_EQ(Run({"apply", "-f", folder}), kDone) << err_.str();
+  EXPECT_EQ(kinds, (std::vector<std::string>{"Project", "Notebook"}));
+  EXPECT_EQ(out_.str(), "project/demo unchanged\nnotebook/nb created\n");
 }
 
 TEST_F(CommandTest, DeleteAsksAndWithoutATerminalNamesTheFlag) {

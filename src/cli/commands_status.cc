@@ -78,7 +78,7 @@ std::string Waiting(const Context& context, const Value& waiting) {
 
 std::string GatewayWord(const Context& context, const Value& gateway) {
   if (gateway.IsNull()) return "-";
-  if (gateway["ok"].AsBool() || gateway["status"].AsString() == "True") return context.T(Text::kOk);
+  if (gateway["healthy"].AsBool()) return context.T(Text::kOk);
   const std::string why =
       ReasonText(context.terminal, gateway["reason"].IsObject() ? gateway["reason"] : gateway);
   return why.empty() ? json::Write(gateway) : why;

@@ -75,27 +75,29 @@ void PrintChange(Context& context, const Value& object, Text what) {
                        << (context.options.dry_run ? context.T(Text::kDryRunMark) : "") << '\n';
 }
 
-// The change that `apply` made: 201 created; else the resourceVersion tells whether anything changed.
+// What a manifest can change of an object.
+Value Written(const Value& object) {
+  return json::Array{object["spec"], object.At("metadata.labels"), object.At("metadata.annotations")};
+}
+
 Outcome<Exit> ApplyOne(Context& context, Value manifest) {
   CLI_TRY(FillProject(context, manifest));
   CLI_ASSIGN(Api * api, context.GetApi());
-  std::string before;
+  Value before;
   const Kind* kind = FindKind(manifest["kind"].AsString());
   if (kind != nullptr && !manifest.At("metadata.name").AsString().empty()) {
     const Ref ref{kind, manifest.At("metadata.project").AsString(), manifest.At("metadata.name").AsString()};
-    const Outcome<Answer> present = api->Call({.path = ref.Path()});
-    if (present) before = present->body.At("metadata.resourceVersion").AsString();
+    if (const Outcome<Answer> present = api->Call({.path = ref.Path()})) before = Written(present->body);
   }
   CLI_ASSIGN(const Answer answer, api->Call({.method = "POST",
                                              .path = "/api/v1/apply" + Query(context),
                                              .body = json::Write(manifest),
                                              .once = true}));
-  const std::string& after = answer.body.At("metadata.resourceVersion").AsString();
-  const bool created = answer.status == 201;
+  const bool unchanged = !before.IsNull() && before == Written(answer.body);
   PrintChange(context, answer.body,
-              created                              ? Text::kCreated
-              : !before.empty() && before == after ? Text::kUnchanged
-                                                   : Text::kConfigured);
+              answer.status == 201 ? Text::kCreated
+              : unchanged          ? Text::kUnchanged
+                                   : Text::kConfigured);
   return kDone;
 }
 
@@ -177,9 +179,16 @@ Outcome<> Sure(Context& context, const std::vector<Found>& all) {
 Outcome<Exit> RunApply(Context& context) {
   if (context.options.file.empty()) return Fail(kUsage, context.T(Text::kFileMissing));
   CLI_ASSIGN(const std::vector<std::string> files, ManifestFiles(context, context.options.file));
+  std::vector<Value> all;
   for (const std::string& file : files) {
     CLI_ASSIGN(std::vector<Value> documents, ReadManifests(context, file));
-    for (Value& document : documents) CLI_TRY(ApplyOne(context, std::move(document)));
+    std::ranges::move(documents, std::back_inserter(all));
+  }
+  // A project comes before what lives in it, wherever it stands.
+  for (const bool projects : {true, false}) {
+    for (const Value& document : all) {
+      if ((document["kind"].AsString() == "Project") == projects) CLI_TRY(ApplyOne(context, document));
+    }
   }
   return kDone;
 }

@@ -29,7 +29,9 @@ void PrintHead(Context& context, const Found& found) {
                                                      {"kind", std::string(found.ref.kind->kind)},
                                                      {"project", Printable(found.ref.project)},
                                                      {"state", state}});
-  if (!since.IsNull()) line += " " + Since(context, since);
+  if (!since.IsNull() && context.terminal.out_is_tty) line += " " + Since(context, since);
+  if (!since.IsNull() && !context.terminal.out_is_tty)
+    line += context.T(Text::kDescribeSince, {{"time", since.AsString()}});
   if (const int64_t place = status["place"].AsInt(); place > 0) {
     line += context.T(Text::kDescribePlace, {{"n", std::to_string(place)}});
   }

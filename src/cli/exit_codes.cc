@@ -3,15 +3,20 @@
 namespace cubeplane::cli {
 namespace {
 
-bool Mentions(std::string_view code, std::string_view word) {
-  return code.find(word) != std::string_view::npos;
+// Reasons that a quota, a pool or the size of every node stands behind.
+bool IsAboutRoom(std::string_view code) {
+  for (const std::string_view start :
+       {"quota_", "never_fits", "pool_short", "limit_range_refused", "cluster_quota"}) {
+    if (code.starts_with(start)) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
 Exit ExitFor(int http_status, std::string_view code) {
-  if (Mentions(code, "quota") || Mentions(code, "never") || Mentions(code, "limit-range")) return kQuota;
-  if (Mentions(code, "cluster-silent")) return kClusterSilent;
+  if (IsAboutRoom(code)) return kQuota;
+  if (code == "cluster_silent") return kClusterSilent;
   switch (http_status) {
     case 401:
     case 403:

@@ -1,6 +1,7 @@
 #include "cli/print.h"
 
 #include "base/clock.h"
+#include "base/quantity.h"
 #include "cli/width.h"
 #include "json/json.h"
 #include "model/reasons.h"
@@ -17,6 +18,19 @@ std::vector<std::pair<std::string, std::string>> ParamsOf(const Value& reason) {
 }
 
 std::string Plain(const Value& value) { return value.IsString() ? value.AsString() : json::Write(value); }
+
+// "500m" as people say it: "0.5".
+std::string Cores(const std::string& cpu) {
+  const Result<Quantity> parsed = Quantity::Parse(cpu);
+  if (!parsed || !parsed->IsWholeMilli() || parsed->IsNegative()) return cpu;
+  const int64_t milli = parsed->MilliValue();
+  std::string text = std::to_string(milli / 1000);
+  if (milli % 1000 != 0) {
+    text += "." + std::to_string(1000 + milli % 1000).substr(1);
+    text.resize(text.find_last_not_of('0') + 1);
+  }
+  return text;
+}
 
 // "32 of 96 requests.cpu, …": the fullest line of a binding's quota is what people look for first.
 std::string QuotaLine(const Value& binding, const Value& used) {
@@ -96,7 +110,8 @@ std::string Asks(const Terminal& terminal, const Value& resources) {
   std::string text;
   const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   if (resources.Contains("gpu")) add(Say(terminal, Text::kAsksGpu, {{"gpu", Plain(resources["gpu"])}}));
-  if (resources.Contains("cpu")) add(Say(terminal, Text::kAsksCpu, {{"cpu", Plain(resources["cpu"])}}));
+  if (resources.Contains("cpu"))
+    add(Say(terminal, Text::kAsksCpu, {{"cpu", Cores(Plain(resources["cpu"]))}}));
   if (resources.Contains("memory"))
     add(Say(terminal, Text::kAsksMemory, {{"memory", Plain(resources["memory"])}}));
   return text.empty() ? "-" : text;

@@ -94,6 +94,11 @@ Outcome<Target> FindTarget(const Options& options, const Terminal& terminal) {
   if (const std::string server = Env("CUBEPLANE_SERVER"); !server.empty()) return with_token(server);
   if (const std::string data = Env("CUBEPLANE_DATA"); !data.empty()) return TargetOfData(data, terminal);
   if (!saved.server.empty()) return with_token(saved.server);
+  // Where `up` keeps its data when nothing else is said.
+  for (const std::string& data :
+       {Env("HOME") + "/.local/share/cubeplane/default", std::string("/var/lib/cubeplane/default")}) {
+    if (access((data + "/endpoint.json").c_str(), R_OK) == 0) return TargetOfData(data, terminal);
+  }
   return Fail(kNoCubeplane, Say(terminal, Text::kNoTarget), Say(terminal, Text::kNoTargetNext));
 }
 

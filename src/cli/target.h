@@ -17,7 +17,8 @@ struct Target {
   std::string shown;  // for messages: the URL or the data folder
 };
 
-// In this order: --server, --data, CUBEPLANE_SERVER, CUBEPLANE_DATA, the file that `login` wrote. The token
+// In this order: --server, --data, CUBEPLANE_SERVER, CUBEPLANE_DATA, the file that `login` wrote, the
+// default data folders of `up`. The token
 // is CUBEPLANE_TOKEN, else that of `login` for the same server. Fails with kNoCubeplane when nothing says
 // where cubeplane is, or what says so cannot be read.
 Outcome<Target> FindTarget(const Options& options, const Terminal& terminal);
