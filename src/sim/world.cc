@@ -60,7 +60,7 @@ class World {
       if (step % 5 == 0) Check(false);
     }
     Settle();
-    Check(true);
+    Check(Going());
     process_.reset();
     executor_.Clear();
     report_.violations = checks_.violations();
@@ -174,7 +174,7 @@ class World {
     world->Trace(name + (created ? " accepted" : " refused: " + created.error().message));
     if (created) {
       ++world->report_.accepted;
-      world->checks_.Accepted(created->object);
+      if (!world->asked_to_go_.contains(name)) world->checks_.Accepted(created->object);
     } else {
       ++world->report_.refused;
     }
@@ -190,7 +190,8 @@ class World {
   static async::Task<void> Act(World* world, Process* process, state::Call call, state::WorkloadKey key, uint64_t what) {
     const state::WorkloadPtr found = process->ledger().Find(key);
     if (what == 0) {
-      // From here on it may go at any time, also when the answer is lost.
+      // From here on it may go at any time, also when the answer is lost, or its creation is still under way.
+      world->asked_to_go_.insert(key.name);
       if (found) world->checks_.MayGo(found->metadata.uid);
       auto gone = co_await process->ledger().DeleteWorkload(std::move(call), key);
     } else if (what == 1) {
@@ -266,6 +267,7 @@ class World {
   Report report_;
   std::unique_ptr<Process> process_;
   std::vector<state::WorkloadKey> names_;
+  std::set<std::string> asked_to_go_;
   int calls_ = 0;
 };
 

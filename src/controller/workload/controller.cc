@@ -1,14 +1,20 @@
 #include "controller/workload/controller.h"
 
+#include <strings.h>
+
 #include "base/strings.h"
 
 #include "controller/names.h"
 #include "log/log.h"
+#include "model/labels.h"
 
 namespace cubeplane::controller::workload {
 namespace {
 
 using model::Phase;
+
+// While a create whose answer was lost may still land.
+constexpr Duration kLookAgain = std::chrono::seconds(1);
 
 bool IsOurs(const json::Value& object, const std::string& workload_uid) {
   return object["metadata"]["labels"][kLabelWorkload].AsString() == workload_uid;
@@ -83,6 +89,15 @@ Seen Controller::Observe(const model::Workload& workload) const {
   return seen;
 }
 
+// A pool is named after its card; nodes may spell that in another case.
+std::string Controller::AsNodesSpell(const std::string& pool) const {
+  for (const kube::Informer::Pointer& node : parts_.cluster.nodes().List()) {
+    const std::string& label = (*node)["metadata"]["labels"][model::Labels().gpu_model].AsString();
+    if (strcasecmp(label.c_str(), pool.c_str()) == 0) return label;
+  }
+  return pool;
+}
+
 ObjectSettings Controller::SettingsFor(const model::Workload& workload) const {
   ObjectSettings settings;
   settings.instance = parts_.instance;
@@ -90,6 +105,9 @@ ObjectSettings Controller::SettingsFor(const model::Workload& workload) const {
     for (const model::Binding& binding : project->spec.bindings) {
       if (binding.cluster == parts_.cluster.name()) settings.resource_group = binding.resource_group;
     }
+  }
+  if (!workload.status.attempts.empty() && !workload.status.attempts.back().pool.empty()) {
+    settings.pool_selector.Set(model::Labels().gpu_model, AsNodesSpell(workload.status.attempts.back().pool));
   }
   if (workload.kind == model::WorkloadKind::kNotebook) {
     settings.origin = parts_.entry.OriginOf(state::HostOf(workload.metadata.name, workload.metadata.project, parts_.domain));
@@ -108,10 +126,9 @@ async::Task<Outcome> Controller::Reconcile(std::string uid) {
   if (!seen.caches_complete) co_return Outcome{{}, std::chrono::milliseconds(200)};
   Plan plan = parts_.decide(*workload, seen, parts_.clock.Now());
   if (plan.steps == std::vector{Step::kLook}) {
-    Result<json::Value> pod = co_await FindPod(workload);
-    if (!pod) co_return Outcome{Fail(pod.error()), {}};
-    seen.pod = std::move(*pod);
-    seen.absence_confirmed = seen.pod.IsNull();
+    Result<void> looked = co_await Look(workload, seen);
+    if (!looked) co_return Outcome{std::move(looked), {}};
+    if (seen.pod.IsNull() && !seen.absence_confirmed) co_return Outcome{{}, kLookAgain};
     plan = parts_.decide(*workload, seen, parts_.clock.Now());
   }
   for (const Step step : plan.steps) {
@@ -163,12 +180,18 @@ async::Task<Result<void>> Controller::Apply(state::WorkloadPtr workload, Step st
 // ---- Sending ----------------------------------------------------------------------------------------------------------
 
 async::Task<Result<void>> Controller::Send(state::WorkloadPtr workload) {
+  // What is there already counts in the cluster's quota, so a trial beside it could be refused for its own sake.
+  Seen seen;
+  Result<void> looked = co_await Look(workload, seen);
+  CO_RETURN_IF_ERROR(looked);
   const bool notebook = workload->kind == model::WorkloadKind::kNotebook;
-  const ObjectSettings settings = SettingsFor(*workload);
-  json::Value trial = notebook ? NotebookTrialPod(*workload, settings) : TrainingPod(*workload, settings);
-  Result<bool> fits = co_await TryOut(workload, std::move(trial));
-  CO_RETURN_IF_ERROR(fits);
-  if (!*fits) co_return Result<void>();
+  if (seen.pod.IsNull() && seen.stateful_set.IsNull()) {
+    const ObjectSettings settings = SettingsFor(*workload);
+    json::Value trial = notebook ? NotebookTrialPod(*workload, settings) : TrainingPod(*workload, settings);
+    Result<bool> fits = co_await TryOut(workload, std::move(trial));
+    CO_RETURN_IF_ERROR(fits);
+    if (!*fits) co_return Result<void>();
+  }
   Result<void> sent;
   if (notebook) {
     sent = co_await SendNotebook(workload);
@@ -205,26 +228,27 @@ async::Task<Result<bool>> Controller::TryOut(state::WorkloadPtr workload, json::
   co_return false;
 }
 
-async::Task<Result<void>> Controller::SendTraining(state::WorkloadPtr workload) {
-  const std::string& uid = workload->metadata.uid;
-  const int32_t attempt = CurrentAttempt(*workload);
+// Commits the sent mark; false when it was there before.
+async::Task<Result<bool>> Controller::MarkSent(state::WorkloadPtr workload) {
   const std::string name_space = NamespaceOf(workload->metadata.project);
-  const auto name_space_object = parts_.cluster.namespaces().Get("", name_space);
-  if (!name_space_object) co_return Fail(Code::kUnavailable, "namespace " + name_space + " is not there yet");
-  Result<bool> first = co_await parts_.ledger.MarkSent(uid, attempt, parts_.cluster.identity(),
-                                                       name_space_object->At("metadata.uid").AsString());
+  const auto found = parts_.cluster.namespaces().Get("", name_space);
+  if (!found) co_return Fail(Code::kUnavailable, "namespace " + name_space + " is not there yet");
+  Result<bool> first = co_await parts_.ledger.MarkSent(workload->metadata.uid, CurrentAttempt(*workload),
+                                                       parts_.cluster.identity(), found->At("metadata.uid").AsString());
+  co_return first;
+}
+
+async::Task<Result<void>> Controller::SendTraining(state::WorkloadPtr workload) {
+  Result<bool> first = co_await MarkSent(workload);
   CO_RETURN_IF_ERROR(first);
   if (!*first) {
     // We were killed, or lost the answer, between the mark and the end of a create. Only the cluster knows.
     Result<json::Value> pod = co_await FindPod(workload);
     CO_RETURN_IF_ERROR(pod);
     if (pod->IsNull()) {
-      const Mono now = parts_.clock.MonoNow();
-      const Mono since = looked_for_.emplace(uid, now).first->second;
-      if (now - since < parts_.cluster.late_create()) {
+      if (MayStillAppear(*workload)) {
         co_return Fail(Code::kUnavailable, "waiting whether the pod of " + workload->metadata.name + " still appears");
       }
-      looked_for_.erase(uid);
       EndDecision end;
       end.phase = Phase::kFailed;
       end.reason = {"never_arrived", {{"pod", PodName(*workload)}}};
@@ -233,7 +257,6 @@ async::Task<Result<void>> Controller::SendTraining(state::WorkloadPtr workload) 
       Result<void> ended = co_await End(workload, std::move(end));
       co_return ended;
     }
-    looked_for_.erase(uid);
   } else {
     Result<void> code = co_await CreateCode(workload);
     CO_RETURN_IF_ERROR(code);
@@ -248,14 +271,9 @@ async::Task<Result<void>> Controller::SendTraining(state::WorkloadPtr workload) 
 
 async::Task<Result<void>> Controller::SendNotebook(state::WorkloadPtr workload) {
   const ObjectSettings settings = SettingsFor(*workload);
-  const std::string name_space = NamespaceOf(workload->metadata.project);
-  const auto name_space_object = parts_.cluster.namespaces().Get("", name_space);
-  if (!name_space_object) co_return Fail(Code::kUnavailable, "namespace " + name_space + " is not there yet");
   // A StatefulSet never has two pods of one name alive, so a second try is harmless: the mark is for the record.
-  Result<bool> first = co_await parts_.ledger.MarkSent(workload->metadata.uid, CurrentAttempt(*workload),
-                                                       parts_.cluster.identity(),
-                                                       name_space_object->At("metadata.uid").AsString());
-  CO_RETURN_IF_ERROR(first);
+  Result<bool> marked = co_await MarkSent(workload);
+  CO_RETURN_IF_ERROR(marked);
   Result<void> code = co_await CreateCode(workload);
   CO_RETURN_IF_ERROR(code);
   Result<void> secret = co_await CreateUnlessThere(kube::kSecrets, DoorSecretObject(*workload, settings));
@@ -310,6 +328,34 @@ async::Task<Result<json::Value>> Controller::FindPod(state::WorkloadPtr workload
   CO_RETURN_IF_ERROR(pod);
   if (!IsOurs(*pod, workload->metadata.uid)) co_return json::Value();
   co_return std::move(*pod);
+}
+
+// Replaces what the caches say by what the API server says. The StatefulSet first: a pod of it that is missed then comes later.
+async::Task<Result<void>> Controller::Look(state::WorkloadPtr workload, Seen& seen) {
+  if (workload->kind == model::WorkloadKind::kNotebook) {
+    Result<json::Value> set = co_await parts_.cluster.client().Get(
+        kube::kStatefulSets, NamespaceOf(workload->metadata.project), BaseName(*workload));
+    if (!set && set.error().code != Code::kNotFound) co_return Fail(set.error());
+    seen.stateful_set = set && IsOurs(*set, workload->metadata.uid) ? std::move(*set) : json::Value();
+  }
+  Result<json::Value> pod = co_await FindPod(workload);
+  CO_RETURN_IF_ERROR(pod);
+  seen.pod = std::move(*pod);
+  seen.looked = true;
+  seen.absence_confirmed = seen.pod.IsNull() && !MayStillAppear(*workload);
+  co_return Result<void>();
+}
+
+// A create whose answer was lost may land until the server's own time-out. Counted from the first look in vain; a pod that
+// was seen once cannot come a second time.
+bool Controller::MayStillAppear(const model::Workload& workload) {
+  const std::string key = workload.metadata.uid + "/" + std::to_string(CurrentAttempt(workload));
+  const bool was_seen = !workload.status.attempts.empty() && !workload.status.attempts.back().pod_uid.empty();
+  const Mono now = parts_.clock.MonoNow();
+  const Mono since = looked_for_.emplace(key, now).first->second;
+  if (!was_seen && now - since < parts_.cluster.late_create()) return true;
+  looked_for_.erase(key);
+  return false;
 }
 
 async::Task<Result<void>> Controller::SetStatus(state::WorkloadPtr workload, StatusPatch patch) {
@@ -397,13 +443,19 @@ async::Task<Result<void>> Controller::End(state::WorkloadPtr workload, EndDecisi
 // ---- The notebook's StatefulSet ---------------------------------------------------------------------------------------
 
 async::Task<Result<void>> Controller::ScaleUp(state::WorkloadPtr workload) {
-  const ObjectSettings settings = SettingsFor(*workload);
-  Result<bool> fits = co_await TryOut(workload, NotebookTrialPod(*workload, settings));
-  CO_RETURN_IF_ERROR(fits);
-  if (!*fits) co_return Result<void>();
   const std::string name_space = NamespaceOf(workload->metadata.project);
   Result<json::Value> there = co_await parts_.cluster.client().Get(kube::kStatefulSets, name_space, BaseName(*workload));
   CO_RETURN_IF_ERROR(there);
+  const ObjectSettings settings = SettingsFor(*workload);
+  const std::string& of_attempt = (*there)["spec"]["template"]["metadata"]["labels"][kLabelAttempt].AsString();
+  if (there->At("spec.replicas").AsInt() > 0 && of_attempt == std::to_string(CurrentAttempt(*workload))) {
+    co_return Result<void>();  // done before; the cache has not caught up
+  }
+  Result<bool> fits = co_await TryOut(workload, NotebookTrialPod(*workload, settings));
+  CO_RETURN_IF_ERROR(fits);
+  if (!*fits) co_return Result<void>();
+  Result<bool> marked = co_await MarkSent(workload);
+  CO_RETURN_IF_ERROR(marked);
   const json::Value wanted = NotebookStatefulSet(*workload, settings, 1);
   json::Object& spec = there->MakeObject()["spec"].MakeObject();
   spec.Set("replicas", 1);

@@ -47,12 +47,17 @@ class Controller {
   async::Task<Outcome> Reconcile(std::string uid);
   Seen Observe(const model::Workload& workload) const;
   ObjectSettings SettingsFor(const model::Workload& workload) const;
+  std::string AsNodesSpell(const std::string& pool) const;
   void MarkPod(const std::string& name_space, const std::string& name);
+
+  async::Task<Result<void>> Look(state::WorkloadPtr workload, Seen& seen);
+  bool MayStillAppear(const model::Workload& workload);
 
   // One step each; see workload/decide.h.
   async::Task<Result<void>> Apply(state::WorkloadPtr workload, Step step, Plan plan);
   async::Task<Result<void>> Send(state::WorkloadPtr workload);
   async::Task<Result<bool>> TryOut(state::WorkloadPtr workload, json::Value pod);
+  async::Task<Result<bool>> MarkSent(state::WorkloadPtr workload);
   async::Task<Result<void>> SendTraining(state::WorkloadPtr workload);
   async::Task<Result<void>> SendNotebook(state::WorkloadPtr workload);
   async::Task<Result<void>> ScaleUp(state::WorkloadPtr workload);
@@ -75,7 +80,7 @@ class Controller {
   Loop loop_;
   size_t listener_ = 0;
   std::map<std::pair<std::string, std::string>, std::string> uid_of_pod_;  // survives the pod's deletion by one event
-  std::map<std::string, Mono> looked_for_;  // pods of sent attempts that were not found, and since when
+  std::map<std::string, Mono> looked_for_;  // by workload/attempt: since when its pod is looked for in vain
 };
 
 }  // namespace cubeplane::controller::workload

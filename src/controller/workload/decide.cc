@@ -165,6 +165,13 @@ void DecideLiveTraining(const model::Workload& workload, const Seen& seen, Time 
   plan.steps = {Step::kSetStatus};
 }
 
+// Not there, or at 0 replicas and seen as such by the StatefulSet's own controller: no pod will come of it.
+bool HasSettled(const json::Value& set) {
+  if (set.IsNull()) return true;
+  return set.At("spec.replicas").AsInt() == 0 && set.At("status.replicas").AsInt() == 0 &&
+         set.At("status.observedGeneration").AsInt() >= set.At("metadata.generation").AsInt();
+}
+
 void DecideLiveNotebook(const model::Workload& workload, const Seen& seen, Plan& plan) {
   const int64_t replicas = seen.stateful_set.At("spec.replicas").AsInt();
   if (workload.status.phase == Phase::kStopping) {
@@ -174,6 +181,8 @@ void DecideLiveNotebook(const model::Workload& workload, const Seen& seen, Plan&
       plan.steps = {};  // it ends in its grace
     } else if (!seen.absence_confirmed) {
       plan.steps = {Step::kLook};
+    } else if (!HasSettled(seen.stateful_set)) {
+      plan.again = std::chrono::milliseconds(200);  // its controller may still be making a pod
     } else {
       plan.end.phase = Phase::kStopped;
       plan.end.proof = "pod " + PodName(workload) + " not found by the API server, 0 replicas";
@@ -182,7 +191,9 @@ void DecideLiveNotebook(const model::Workload& workload, const Seen& seen, Plan&
     return;
   }
   if (seen.stateful_set.IsNull()) {
-    plan.steps = {Step::kSend};
+    // Once sent, only the API server's word makes it anew: the cache may lag.
+    const bool sure = workload.status.phase == Phase::kAdmitted || seen.looked;
+    plan.steps = {sure ? Step::kSend : Step::kLook};
     return;
   }
   const std::string attempt = std::to_string(CurrentAttempt(workload));

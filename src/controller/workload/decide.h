@@ -21,12 +21,14 @@ struct Seen {
   bool project_ready = false;          // namespace, quota and data claim are there
   json::Value pod;                     // of the current attempt (by name), with the workload's UID in its labels
   json::Value stateful_set;            // of a notebook
-  bool absence_confirmed = false;      // the API server itself was asked for the pod and said 404
+  bool looked = false;                 // pod and StatefulSet are the API server's own answer of just now
+  // The API server itself was asked for both and said so, and no create of ours can still be on its way.
+  bool absence_confirmed = false;
 };
 
 enum class Step {
   kSend,          // mark, then create the objects of the current attempt
-  kLook,          // ask the API server itself for the pod, then decide again
+  kLook,          // ask the API server itself for the pod (and the StatefulSet), then decide again
   kScaleUp,       // the StatefulSet is there from before: bring it to this attempt's template and one replica
   kSetStatus,     // `status` is what must be shown
   kStopPod,       // keep the log, then delete the training pod with grace

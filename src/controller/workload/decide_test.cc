@@ -159,6 +159,19 @@ TEST(DecideNotebook, StopScalesDownAndEndsWhenThePodIsProvedGone) {
   EXPECT_EQ(Decide(notebook, seen, kNow).end.phase, Phase::kStopped);
 }
 
+// Found by the simulation: a StatefulSet that has just been scaled may still make the pod that is not there yet.
+TEST(DecideNotebook, StopWaitsUntilTheStatefulSetHasSettled) {
+  Seen seen = Nothing();
+  seen.absence_confirmed = true;
+  seen.stateful_set = Parse(R"({"metadata":{"generation":3},"spec":{"replicas":0},"status":{"observedGeneration":2}})");
+  EXPECT_TRUE(Decide(Notebook(Phase::kStopping), seen, kNow).steps.empty());
+  EXPECT_TRUE(Decide(Notebook(Phase::kStopping), seen, kNow).again);
+  seen.stateful_set = Parse(R"({"metadata":{"generation":3},"spec":{"replicas":0},"status":{"observedGeneration":3}})");
+  EXPECT_EQ(Decide(Notebook(Phase::kStopping), seen, kNow).steps, std::vector{Step::kEnd});
+  seen.stateful_set = Parse(R"({"metadata":{"generation":3},"spec":{"replicas":1}})");
+  EXPECT_EQ(Decide(Notebook(Phase::kStopping), seen, kNow).steps, std::vector{Step::kScaleDown});
+}
+
 TEST(DecideNotebook, StartScalesUpWithTheNewAttempt) {
   Seen seen = Nothing();
   seen.stateful_set = Parse(

@@ -1,6 +1,7 @@
 #include "controller/workload/objects.h"
 
 #include "controller/names.h"
+#include "model/labels.h"
 #include "model/validate.h"
 
 namespace cubeplane::controller::workload {
@@ -128,7 +129,7 @@ Value PodSpec(const model::Workload& workload, const ObjectSettings& settings) {
     volumes.push_back(Object{{"name", "code"}, {"configMap", Object{{"name", CodeName(workload)}}}});
   }
   // The signpost: only nodes of the group, and of the pool that admission fixed.
-  Array terms{Object{{"key", "org"}, {"operator", "In"}, {"values", Array{settings.resource_group}}}};
+  Array terms{Object{{"key", model::Labels().resource_group}, {"operator", "In"}, {"values", Array{settings.resource_group}}}};
   for (const auto& [key, value] : settings.pool_selector) {
     terms.push_back(Object{{"key", key}, {"operator", "In"}, {"values", Array{value}}});
   }
@@ -140,9 +141,9 @@ Value PodSpec(const model::Workload& workload, const ObjectSettings& settings) {
               {"volumes", std::move(volumes)}};
   Object required{{"nodeSelectorTerms", Array{Object{{"matchExpressions", std::move(terms)}}}}};
   spec.Set("affinity", Object{{"nodeAffinity", Object{{"requiredDuringSchedulingIgnoredDuringExecution", std::move(required)}}}});
-  if (settings.resource_group != "public") {
+  if (settings.resource_group != model::Labels().default_group) {
     // The exact taint of the group, never a broad one.
-    spec.Set("tolerations", Array{Object{{"key", "cubeplane.io/org"},
+    spec.Set("tolerations", Array{Object{{"key", model::Labels().group_taint},
                                          {"operator", "Equal"},
                                          {"value", settings.resource_group},
                                          {"effect", "NoSchedule"}}});
