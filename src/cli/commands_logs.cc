@@ -7,7 +7,6 @@
 namespace cubeplane::cli {
 namespace {
 
-using json::Value;
 using std::chrono::milliseconds;
 
 bool IsOver(const std::string& phase) {

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ constexpr char kClusterName[] = "local";
 constexpr size_t kPoolThreads = 4;
 constexpr size_t kMaxEndpointFile = 64u << 10;
 
-engine::NodeShape ThisMachine() {
+engine::NodeShape ThisMachine(const std::string& data) {
   engine::NodeShape node;
   char host[256] = "localhost";
   gethostname(host, sizeof host - 1);
@@ -33,6 +34,9 @@ engine::NodeShape ThisMachine() {
   const int count = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
   node.cpu_milli = int64_t{count} * 1000;
   node.memory_bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  // What is free where pods write, as of this start.
+  struct statvfs disk {};
+  if (statvfs(data.c_str(), &disk) == 0) node.ephemeral_bytes = static_cast<int64_t>(disk.f_bavail) * static_cast<int64_t>(disk.f_frsize);
   // One machine does everything, for everybody.
   for (const char* label : {"cpu", "train", "notebook", "service"}) node.labels[label] = "true";
   node.labels["org"] = "public";
@@ -100,7 +104,7 @@ async::Task<Result<void>> Plane::StartEngine() {
 
   engine::EngineOptions options;
   options.database = places_.data + "/engine.db";
-  options.node = ThisMachine();
+  options.node = ThisMachine(places_.data);
   options.credentials = {{.token = engine_token_, .user = "cubeplane"}, {.token = admin_token_, .user = "system:admin"}};
   engine_ = std::make_unique<engine::Engine>(std::move(options), loop_, random_, *runtime_);
   Result<void> started = engine_->Start();
@@ -172,8 +176,14 @@ Result<void> Plane::StartServers() {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   settings.hostname = host;
-  api_ = std::make_unique<apiserver::ApiServer>(apiserver::Parts{*ledger_, *store_, *auth_, *gateway_, *logs_, *logs_, loop_, clock_, random_},
+  api_ = std::make_unique<apiserver::ApiServer>(apiserver::Parts{*ledger_, *store_, *auth_, *gateway_, *logs_, *logs_, loop_, clock_, random_, &metrics_},
                                                 std::move(settings));
+  metrics_.GaugeFrom("cubeplane_workloads_running", "Workloads that run now.", [this] { return Count(model::Phase::kRunning); });
+  metrics_.GaugeFrom("cubeplane_workloads_waiting", "Workloads that wait for quota.", [this] { return Count(model::Phase::kWaiting); });
+  metrics_.GaugeFrom("cubeplane_gateway_healthy", "1 while HAProxy answers.",
+                     [this] { return gateway_->Health()["healthy"].AsBool() ? 1.0 : 0.0; });
+  metrics_.GaugeFrom("cubeplane_workloads_failing_steps", "Workloads whose last step in the cluster failed.",
+                     [this] { return static_cast<double>(workloads_->failing().size()); });
   api_http_ = std::make_unique<http::Server>(loop_, *api_);
   // Anybody on the machine may connect; what they may do, their token or the kernel's word on who they are decides.
   const http::ListenOptions api{.name = "api", .unix_path = places_.api_socket(), .unix_mode = 0666};
@@ -181,6 +191,11 @@ Result<void> Plane::StartServers() {
   for (const http::ListenOptions& listen : {api, platform}) RETURN_IF_ERROR(api_http_->Listen(listen));
   api_http_->Start();
   return ServeKubernetes();
+}
+
+double Plane::Count(model::Phase phase) const {
+  const auto all = ledger_->Workloads();
+  return static_cast<double>(std::ranges::count_if(all, [phase](const auto& one) { return one->status.phase == phase; }));
 }
 
 Result<void> Plane::ServeKubernetes() {

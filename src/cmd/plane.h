@@ -23,6 +23,7 @@
 #include "http/server.h"
 #include "http/transport.h"
 #include "kube/client.h"
+#include "metrics/metrics.h"
 #include "state/ledger.h"
 #include "storage/store.h"
 
@@ -49,6 +50,7 @@ class Plane {
   async::Task<Result<void>> StartGateway();
   Result<void> StartServers();
   void StartControllers();
+  double Count(model::Phase phase) const;
   Result<void> ServeKubernetes();
   Result<void> WriteEndpoint() const;
   // Numbers of the last start, from endpoint.json; 0 when there was none.
@@ -60,6 +62,7 @@ class Plane {
   Random& random_;
   async::Loop& loop_;
   async::BlockingPool pool_;
+  metrics::Registry metrics_;
 
   std::unique_ptr<storage::Store> store_;
   std::unique_ptr<state::Ledger> ledger_;
