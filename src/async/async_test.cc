@@ -122,7 +122,7 @@ TEST(BlockingPool, BringsTheValueBackToTheLoop) {
   auto body = [&]() -> Task<bool> {
     const auto here = std::this_thread::get_id();
     const auto there = co_await pool.Run([] { return std::this_thread::get_id(); });
-    co_return here != there && std::this_thread::get_id() == here;
+    co_return here != there&& std::this_thread::get_id() == here;
   };
   EXPECT_TRUE(RunToEnd(loop, body()));
 }

@@ -8,8 +8,8 @@
 
 namespace cubeplane::async {
 
-// Waits of min × 2^n up to max, each between half and whole of that ("equal jitter"), so that many clients do not
-// return at the same moment.
+// Waits of min × 2^n up to max, each between half and whole of that ("equal jitter"), so that many clients do
+// not return at the same moment.
 class Backoff {
  public:
   Backoff(Duration min, Duration max, Random& random) : min_(min), max_(max), random_(random) {}

@@ -12,8 +12,9 @@
 
 namespace cubeplane::async {
 
-// Threading: use on the executor. Lifetime: Join for an orderly end. The destructor destroys the frames that are still
-// suspended where they stand, as a killed process would (the simulation relies on it); what their locals own is released.
+// Threading: use on the executor. Lifetime: Join for an orderly end. The destructor destroys the frames that
+// are still suspended where they stand, as a killed process would (the simulation relies on it); what their
+// locals own is released.
 class TaskGroup {
  public:
   explicit TaskGroup(Executor& executor) : executor_(executor), state_(std::make_shared<State>()) {}
@@ -40,8 +41,8 @@ class TaskGroup {
   std::shared_ptr<State> state_;
 };
 
-// Runs `task` to its end on `loop` from outside of it, and gives its value. For main() and tests; blocks this thread,
-// which runs the loop itself.
+// Runs `task` to its end on `loop` from outside of it, and gives its value. For main() and tests; blocks this
+// thread, which runs the loop itself.
 template <class LoopT, class T>
 T RunToEnd(LoopT& loop, Task<T> task) {
   if constexpr (std::is_void_v<T>) {

@@ -9,11 +9,12 @@
 
 namespace cubeplane::async {
 
-// Threading: one thread. With seed 0 callbacks run in the order they were posted; with another seed any ready callback may
-// be next, and the same seed gives the same order.
+// Threading: one thread. With seed 0 callbacks run in the order they were posted; with another seed any ready
+// callback may be next, and the same seed gives the same order.
 class ManualExecutor final : public Executor {
  public:
-  explicit ManualExecutor(ManualClock& clock, uint64_t seed = 0) : clock_(clock), random_(seed), shuffle_(seed != 0) {}
+  explicit ManualExecutor(ManualClock& clock, uint64_t seed = 0)
+      : clock_(clock), random_(seed), shuffle_(seed != 0) {}
 
   // Runs one ready callback; false when none is ready.
   bool RunOne();

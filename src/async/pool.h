@@ -1,4 +1,5 @@
-// Calls that block (database, password hashing, decoding) run here, and their values come back to the executor.
+// Calls that block (database, password hashing, decoding) run here, and their values come back to the
+// executor.
 #pragma once
 
 #include <condition_variable>

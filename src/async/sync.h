@@ -12,8 +12,8 @@
 
 namespace cubeplane::async {
 
-// One value, one waiter. Copies share the state. Set from any thread, at most once; later calls are ignored (and say so).
-// Wait on the executor only.
+// One value, one waiter. Copies share the state. Set from any thread, at most once; later calls are ignored
+// (and say so). Wait on the executor only.
 template <class T>
 class OneShot {
  public:

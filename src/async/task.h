@@ -1,6 +1,7 @@
-// Task<T>: a lazy coroutine. It starts when awaited (or spawned in a TaskGroup), runs on the executor that resumes it, and
-// hands its value to the one that awaits it. Move-only. Destroying a task destroys its frame; do so only when it has not
-// started or has finished. Exceptions do not leave a task: an escaped one ends the process (errors are values here).
+// Task<T>: a lazy coroutine. It starts when awaited (or spawned in a TaskGroup), runs on the executor that
+// resumes it, and hands its value to the one that awaits it. Move-only. Destroying a task destroys its frame;
+// do so only when it has not started or has finished. Exceptions do not leave a task: an escaped one ends the
+// process (errors are values here).
 //
 // House rule: a `co_await` is the whole right-hand side of its own statement, with named arguments.
 #pragma once

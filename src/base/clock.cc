@@ -53,8 +53,8 @@ Mono SystemClock::MonoNow() const { return Mono(Read(CLOCK_MONOTONIC)); }
 std::string FormatTime(Time time) {
   const Parts p = Split(time);
   char text[40];
-  std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", p.year, p.month, p.day, p.hour, p.minute,
-                p.second, static_cast<int>(p.nanos / 1'000'000));
+  std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", p.year, p.month, p.day, p.hour,
+                p.minute, p.second, static_cast<int>(p.nanos / 1'000'000));
   return text;
 }
 
@@ -70,10 +70,12 @@ std::optional<Time> ParseTime(std::string_view text) {
   const int year = Digits(text, 0, 4), month = Digits(text, 5, 2), day = Digits(text, 8, 2);
   const int hour = Digits(text, 11, 2), minute = Digits(text, 14, 2), second = Digits(text, 17, 2);
   if (year < 1970 || year > 2200 || month < 0 || day < 0 || hour < 0 || minute < 0 || second < 0) return {};
-  if (text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != 't') || text[13] != ':' || text[16] != ':')
+  if (text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != 't') || text[13] != ':' ||
+      text[16] != ':')
     return {};
   if (hour > 23 || minute > 59 || second > 59) return {};
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+  const std::chrono::year_month_day date{std::chrono::year(year),
+                                         std::chrono::month(static_cast<unsigned>(month)),
                                          std::chrono::day(static_cast<unsigned>(day))};
   if (!date.ok()) return {};
   size_t pos = 19;
@@ -81,7 +83,8 @@ std::optional<Time> ParseTime(std::string_view text) {
   if (pos < text.size() && text[pos] == '.') {
     int64_t scale = 100'000'000;
     const size_t start = ++pos;
-    for (; pos < text.size() && text[pos] >= '0' && text[pos] <= '9'; ++pos, scale /= 10) nanos += (text[pos] - '0') * scale;
+    for (; pos < text.size() && text[pos] >= '0' && text[pos] <= '9'; ++pos, scale /= 10)
+      nanos += (text[pos] - '0') * scale;
     if (pos == start) return {};
   }
   std::chrono::minutes offset{0};
@@ -94,8 +97,9 @@ std::optional<Time> ParseTime(std::string_view text) {
   } else {
     return {};
   }
-  return Time(std::chrono::sys_days(date).time_since_epoch() + std::chrono::hours(hour) + std::chrono::minutes(minute) +
-              std::chrono::seconds(second) + std::chrono::nanoseconds(nanos) - offset);
+  return Time(std::chrono::sys_days(date).time_since_epoch() + std::chrono::hours(hour) +
+              std::chrono::minutes(minute) + std::chrono::seconds(second) + std::chrono::nanoseconds(nanos) -
+              offset);
 }
 
 std::string FormatDuration(Duration duration) {

@@ -1,7 +1,7 @@
 // Time, injected. Only base and async read the system's clocks.
 //
-// `Time` is wall time (UTC, for people and the store), `Mono` is monotonic (for leases, back-off, grace). Both count
-// nanoseconds in 64 bits.
+// `Time` is wall time (UTC, for people and the store), `Mono` is monotonic (for leases, back-off, grace).
+// Both count nanoseconds in 64 bits.
 #pragma once
 
 #include <chrono>
@@ -26,8 +26,8 @@ struct MonoEpoch {
   using time_point = std::chrono::time_point<MonoEpoch, Duration>;
   static constexpr bool is_steady = true;
 };
-using Time = WallEpoch::time_point;   // since 1970-01-01T00:00:00Z
-using Mono = MonoEpoch::time_point;   // since an arbitrary start
+using Time = WallEpoch::time_point;  // since 1970-01-01T00:00:00Z
+using Mono = MonoEpoch::time_point;  // since an arbitrary start
 
 // Threading: implementations are safe from any thread.
 class Clock {
@@ -50,7 +50,10 @@ class ManualClock final : public Clock {
   explicit ManualClock(Time start = Time(std::chrono::seconds(1'800'000'000))) : now_(start) {}
   Time Now() const override { return now_; }
   Mono MonoNow() const override { return mono_; }
-  void Advance(Duration by) { now_ += by; mono_ += by; }
+  void Advance(Duration by) {
+    now_ += by;
+    mono_ += by;
+  }
   // Moves wall time only, as a clock step does.
   void Step(Duration by) { now_ += by; }
 

@@ -1,7 +1,8 @@
-// What went wrong, as a value: a canonical code, a reason a machine can test, a sentence, and the fields at fault.
+// What went wrong, as a value: a canonical code, a reason a machine can test, a sentence, and the fields at
+// fault.
 //
-// The callee gives the reason, the caller adds what it was doing (`Wrap`), the one who drops the error logs it once.
-// Errors are plain values: copyable, movable, safe to hand between threads.
+// The callee gives the reason, the caller adds what it was doing (`Wrap`), the one who drops the error logs
+// it once. Errors are plain values: copyable, movable, safe to hand between threads.
 #pragma once
 
 #include <string>
@@ -13,24 +14,24 @@ namespace cubeplane {
 
 // Canonical codes. `HttpStatus`, `StatusReason` and `Retryable` are one table in error.cc.
 enum class Code {
-  kInvalid,          // 422: well-formed, but not allowed; `fields` say where
-  kBadRequest,       // 400: cannot be read at all
-  kUnauthenticated,  // 401
-  kForbidden,        // 403: signed in, but may not
-  kQuotaExceeded,    // 403: a quota or limit range refuses
-  kNotFound,         // 404
-  kMethodNotAllowed, // 405
-  kAlreadyExists,    // 409
-  kConflict,         // 409: the object has changed since it was read
-  kGone,             // 410: a resource version or a link that is no longer served
-  kTooLarge,         // 413
-  kUnsupported,      // 415: media type
-  kTooMany,          // 429: rate or concurrency limit
-  kInternal,         // 500: a bug of ours
-  kUnavailable,      // 503: a part is not there now
-  kTimeout,          // 504
-  kStoreFull,        // 507: the store cannot take writes (full, read-only, damaged); nothing was saved
-  kCancelled,        // 499: the caller gave up or the program stops
+  kInvalid,           // 422: well-formed, but not allowed; `fields` say where
+  kBadRequest,        // 400: cannot be read at all
+  kUnauthenticated,   // 401
+  kForbidden,         // 403: signed in, but may not
+  kQuotaExceeded,     // 403: a quota or limit range refuses
+  kNotFound,          // 404
+  kMethodNotAllowed,  // 405
+  kAlreadyExists,     // 409
+  kConflict,          // 409: the object has changed since it was read
+  kGone,              // 410: a resource version or a link that is no longer served
+  kTooLarge,          // 413
+  kUnsupported,       // 415: media type
+  kTooMany,           // 429: rate or concurrency limit
+  kInternal,          // 500: a bug of ours
+  kUnavailable,       // 503: a part is not there now
+  kTimeout,           // 504
+  kStoreFull,         // 507: the store cannot take writes (full, read-only, damaged); nothing was saved
+  kCancelled,         // 499: the caller gave up or the program stops
 };
 
 // One field that is not as it must be.
@@ -45,10 +46,10 @@ using Params = std::vector<std::pair<std::string, std::string>>;
 
 struct Error {
   Code code = Code::kInternal;
-  std::string message;                // English sentence; what a log shows. No secret ever stands in it.
-  std::string reason;                 // a code of api/reasons.yaml, "" when there is none
-  Params params;                      // the parameters of that code's sentence
-  std::vector<FieldProblem> fields;   // for kInvalid and kBadRequest
+  std::string message;               // English sentence; what a log shows. No secret ever stands in it.
+  std::string reason;                // a code of api/reasons.yaml, "" when there is none
+  Params params;                     // the parameters of that code's sentence
+  std::vector<FieldProblem> fields;  // for kInvalid and kBadRequest
 
   Error() = default;
   Error(Code code, std::string message) : code(code), message(std::move(message)) {}

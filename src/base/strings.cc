@@ -26,7 +26,8 @@ std::string Base64(std::string_view bytes) {
   for (size_t i = 0; i < bytes.size(); i += 3) {
     const size_t count = std::min<size_t>(3, bytes.size() - i);
     uint32_t group = 0;
-    for (size_t j = 0; j < 3; ++j) group = group << 8 | (j < count ? static_cast<unsigned char>(bytes[i + j]) : 0);
+    for (size_t j = 0; j < 3; ++j)
+      group = group << 8 | (j < count ? static_cast<unsigned char>(bytes[i + j]) : 0);
     for (size_t j = 0; j < 4; ++j) text.push_back(j <= count ? kAlphabet[group >> (18 - 6 * j) & 63] : '=');
   }
   return text;

@@ -1,10 +1,11 @@
 // The one program: the command line, and the parts that it starts of itself.
+#include "engine/node/main.h"
+
 #include <csignal>
 #include <cstring>
 
 #include "cli/cli.h"
 #include "cmd/up.h"
-#include "engine/node/main.h"
 
 int main(int argc, char** argv) {
   struct Command {

@@ -10,7 +10,8 @@ namespace cubeplane::cmd {
 namespace {
 
 Error Bad(std::string_view option, std::string_view found, std::string_view allowed) {
-  Error error(Code::kInvalid, std::string(option) + " " + std::string(found) + ": " + std::string(allowed) + " is allowed");
+  Error error(Code::kInvalid,
+              std::string(option) + " " + std::string(found) + ": " + std::string(allowed) + " is allowed");
   error.fields.push_back({std::string(option), std::string(found), std::string(allowed)});
   return error;
 }
@@ -76,17 +77,22 @@ Result<UpOptions> ParseOptions(int argc, char** argv, int first) {
       RETURN_IF_ERROR(Take(options, name.substr(0, equals), name.substr(equals + 1)));
       continue;
     }
-    if (i + 1 == argc) return Fail(Code::kInvalid, std::string(name) + ": a value must follow, or the option is unknown");
+    if (i + 1 == argc)
+      return Fail(Code::kInvalid, std::string(name) + ": a value must follow, or the option is unknown");
     RETURN_IF_ERROR(Take(options, name, argv[++i]));
   }
   return options;
 }
 
 std::string UpHelp() {
-  return "cubeplane up: start the control plane of this machine; Ctrl-C stops it, work goes on (`cubeplane down` ends it)\n"
+  return "cubeplane up: start the control plane of this machine; Ctrl-C stops it, work goes on (`cubeplane "
+         "down` ends it)\n"
          "\n"
-         "  --data DIR            where everything is kept (now " + DefaultData() + ")\n"
-         "  --port N              the one port people see (default: as last time, else 8080 or the next free one)\n"
+         "  --data DIR            where everything is kept (now " +
+         DefaultData() +
+         ")\n"
+         "  --port N              the one port people see (default: as last time, else 8080 or the next free "
+         "one)\n"
          "  --env NAME=/FOLDER    an environment of this machine; `default` is what env:default means\n"
          "  --service-user NAME   who the control plane runs as when started by root (default cubeplane)\n"
          "  --operator-uid U      besides root, may use the API's socket as admin\n"

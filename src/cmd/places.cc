@@ -33,7 +33,7 @@ Error Trouble(const std::string& doing) {
 
 Result<void> MakeFolder(const std::string& path, mode_t mode, uid_t uid, gid_t gid) {
   if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) return Fail(Trouble("making the folder " + path));
-  struct stat found {};
+  struct stat found{};
   if (lstat(path.c_str(), &found) != 0) return Fail(Trouble("looking at " + path));
   if (!S_ISDIR(found.st_mode)) return Fail(Code::kForbidden, path + " is there and is not a folder");
   if (found.st_uid != uid && geteuid() != 0) return Fail(Code::kForbidden, path + " belongs to another user");
@@ -79,7 +79,8 @@ Result<ServiceUser> FindServiceUser(const std::string& name) {
   if (geteuid() != 0) return ServiceUser{"", geteuid(), getegid()};
   const passwd* entry = getpwnam(name.c_str());
   if (!entry) {
-    return Fail(Code::kInvalid, "there is no user " + name + " on this machine: make it with `useradd --system " + name +
+    return Fail(Code::kInvalid, "there is no user " + name +
+                                    " on this machine: make it with `useradd --system " + name +
                                     "`, or name another with --service-user");
   }
   if (entry->pw_uid == 0) return Fail(Code::kInvalid, "the service user must not be root");
@@ -114,21 +115,25 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
   std::string text;
   char piece[4096];
   ssize_t got;
-  while ((got = read(fd, piece, sizeof piece)) > 0 && text.size() <= max_bytes) text.append(piece, static_cast<size_t>(got));
+  while ((got = read(fd, piece, sizeof piece)) > 0 && text.size() <= max_bytes)
+    text.append(piece, static_cast<size_t>(got));
   close(fd);
   if (got < 0) return Fail(Trouble("reading " + path));
   if (text.size() > max_bytes) return Fail(Code::kTooLarge, path + " is larger than it can be");
   return text;
 }
 
-Result<Places> Prepare(const std::string& data, const std::string& service_user, const Clock& clock, Random& random) {
+Result<Places> Prepare(const std::string& data, const std::string& service_user, const Clock& clock,
+                       Random& random) {
   Places places;
   places.data = Absolute(data);
   places.root = geteuid() == 0;
   ASSIGN_OR_RETURN(places.service, FindServiceUser(service_user));
   const std::string marker = places.data + "/instance.json";
   if (access(marker.c_str(), F_OK) != 0 && !IsEmpty(places.data)) {
-    return Fail(Code::kForbidden, places.data + " holds other things and no cubeplane: name an empty or new folder with --data");
+    return Fail(
+        Code::kForbidden,
+        places.data + " holds other things and no cubeplane: name an empty or new folder with --data");
   }
   const uid_t owner = places.root ? 0 : geteuid();
   const gid_t group = places.service.gid;
@@ -143,11 +148,13 @@ Result<Places> Prepare(const std::string& data, const std::string& service_user,
   } else {
     if (known.error().code != Code::kNotFound) return Fail(known.error());
     instance = NewUuid(clock, random);
-    RETURN_IF_ERROR(WriteFile(marker, json::WritePretty(json::Object{{"instance", instance}, {"format", 1}}) + "\n", 0644));
+    RETURN_IF_ERROR(WriteFile(
+        marker, json::WritePretty(json::Object{{"instance", instance}, {"format", 1}}) + "\n", 0644));
   }
   Fill(places, instance);
   if (places.run.size() > kMaxRunPath) {
-    return Fail(Code::kInvalid, "the run folder " + places.run + " is too long for Unix sockets: set XDG_RUNTIME_DIR to a shorter path");
+    return Fail(Code::kInvalid, "the run folder " + places.run +
+                                    " is too long for Unix sockets: set XDG_RUNTIME_DIR to a shorter path");
   }
   RETURN_IF_ERROR(MakeFolder(places.data + "/keys", 0700, places.service.uid, group));
   RETURN_IF_ERROR(MakeFolder(places.data + "/logs", 0700, places.service.uid, group));
@@ -166,7 +173,8 @@ Result<Places> Open(const std::string& data) {
   if (!marker) return Fail(Code::kNotFound, "there is no cubeplane in " + places.data);
   ASSIGN_OR_RETURN(const json::Value value, json::Parse(*marker));
   const std::string& instance = value["instance"].AsString();
-  if (instance.size() != 36) return Fail(Code::kForbidden, places.data + "/instance.json is damaged: it names no instance");
+  if (instance.size() != 36)
+    return Fail(Code::kForbidden, places.data + "/instance.json is damaged: it names no instance");
   Fill(places, instance);
   return places;
 }
@@ -178,9 +186,10 @@ Result<DataLock> DataLock::Take(const Places& places) {
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     close(fd);
     const std::optional<pid_t> holder = Holder(places);
-    return Fail(Code::kAlreadyExists, places.data + " is in use by another cubeplane" +
-                                          (holder ? " (process " + std::to_string(*holder) + ")" : std::string()) +
-                                          ": stop it, or name another folder with --data");
+    return Fail(Code::kAlreadyExists,
+                places.data + " is in use by another cubeplane" +
+                    (holder ? " (process " + std::to_string(*holder) + ")" : std::string()) +
+                    ": stop it, or name another folder with --data");
   }
   const std::string text = std::to_string(getpid()) + "\n";
   if (ftruncate(fd, 0) != 0 || pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
@@ -234,11 +243,13 @@ bool CanListen(uint16_t port) {
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     int done;
     if (family == AF_INET) {
-      sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+      sockaddr_in address{
+          .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
       done = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address);
     } else {
       setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-      sockaddr_in6 address{.sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+      sockaddr_in6 address{
+          .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
       done = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address);
     }
     if (done == 0) done = listen(fd, 1);
@@ -253,13 +264,16 @@ bool CanListen(uint16_t port) {
 Result<uint16_t> FreePort(uint16_t wanted, bool must) {
   if (CanListen(wanted)) return wanted;
   if (must) {
-    return Fail(Code::kAlreadyExists, "port " + std::to_string(wanted) +
-                                          " is taken on 127.0.0.1 or ::1: choose another with --port, or stop the program that has it");
+    return Fail(
+        Code::kAlreadyExists,
+        "port " + std::to_string(wanted) +
+            " is taken on 127.0.0.1 or ::1: choose another with --port, or stop the program that has it");
   }
   for (uint16_t port = wanted; port < 65000 && port < wanted + 200; ++port) {
     if (CanListen(port)) return port;
   }
-  return Fail(Code::kAlreadyExists, "no port from " + std::to_string(wanted) + " on is free: choose one with --port");
+  return Fail(Code::kAlreadyExists,
+              "no port from " + std::to_string(wanted) + " on is free: choose one with --port");
 }
 
 }  // namespace cubeplane::cmd

@@ -7,7 +7,8 @@
 //     keys/ logs/         the service user's, 0700
 //     pods/ projects/     the node process's
 //     endpoint.json       where the API is, for the command line
-//   RUN/                  /run/cubeplane/<instance> (root), $XDG_RUNTIME_DIR/cubeplane/<instance>, else /tmp/cubeplane-<uid>/<instance>
+//   RUN/                  /run/cubeplane/<instance> (root), $XDG_RUNTIME_DIR/cubeplane/<instance>, else
+//   /tmp/cubeplane-<uid>/<instance>
 //     api.sock platform.sock node.sock pods/ gateway/
 #pragma once
 
@@ -31,9 +32,9 @@ struct ServiceUser {
 
 struct Places {
   std::string data, run;
-  std::string instance;          // UUID
-  std::string short_instance;    // its last 8 hex digits: names sockets, cookies, control groups
-  ServiceUser service;           // who the control plane runs as; the caller itself without root
+  std::string instance;        // UUID
+  std::string short_instance;  // its last 8 hex digits: names sockets, cookies, control groups
+  ServiceUser service;         // who the control plane runs as; the caller itself without root
   bool root = false;
   std::string gateway_run() const { return run + "/gateway"; }
   std::string api_socket() const { return run + "/api.sock"; }
@@ -42,13 +43,16 @@ struct Places {
   std::string endpoint_file() const { return data + "/endpoint.json"; }
 };
 
-// Makes or opens DATA and RUN and hands ownership out. With root, before it is given up. Errors: kForbidden (the folder holds
-// other things, or belongs to somebody else), kInvalid (a path that is too long, an unknown service user).
-Result<Places> Prepare(const std::string& data, const std::string& service_user, const Clock& clock, Random& random);
+// Makes or opens DATA and RUN and hands ownership out. With root, before it is given up. Errors: kForbidden
+// (the folder holds other things, or belongs to somebody else), kInvalid (a path that is too long, an unknown
+// service user).
+Result<Places> Prepare(const std::string& data, const std::string& service_user, const Clock& clock,
+                       Random& random);
 // What `down` needs: kNotFound when there is no installation.
 Result<Places> Open(const std::string& data);
 
-// An exclusive hold on DATA, for as long as any process that inherited it lives. kAlreadyExists names the holder.
+// An exclusive hold on DATA, for as long as any process that inherited it lives. kAlreadyExists names the
+// holder.
 class DataLock {
  public:
   static Result<DataLock> Take(const Places& places);
@@ -70,7 +74,8 @@ Result<std::string> KeyFile(const Places& places, const std::string& name, Rando
 Result<void> WriteFile(const std::string& path, const std::string& text, mode_t mode);
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes);
 
-// A port on 127.0.0.1 and ::1 that nobody listens on at the moment; `wanted` first. kAlreadyExists when `must` and it is taken.
+// A port on 127.0.0.1 and ::1 that nobody listens on at the moment; `wanted` first. kAlreadyExists when
+// `must` and it is taken.
 Result<uint16_t> FreePort(uint16_t wanted, bool must);
 
 }  // namespace cubeplane::cmd

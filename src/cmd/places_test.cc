@@ -40,7 +40,7 @@ TEST_F(Fixture, MakesAnInstanceOnceAndFindsItAgain) {
   ASSERT_TRUE(again);
   EXPECT_EQ(first->instance, again->instance);
   EXPECT_EQ(Open(folder + "/data")->run, first->run);
-  struct stat keys {};
+  struct stat keys{};
   ASSERT_EQ(stat((folder + "/data/keys").c_str(), &keys), 0);
   EXPECT_EQ(keys.st_mode & 0777, 0700u);
 }

@@ -35,8 +35,9 @@ engine::NodeShape ThisMachine(const std::string& data) {
   node.cpu_milli = int64_t{count} * 1000;
   node.memory_bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   // What is free where pods write, as of this start.
-  struct statvfs disk {};
-  if (statvfs(data.c_str(), &disk) == 0) node.ephemeral_bytes = static_cast<int64_t>(disk.f_bavail) * static_cast<int64_t>(disk.f_frsize);
+  struct statvfs disk{};
+  if (statvfs(data.c_str(), &disk) == 0)
+    node.ephemeral_bytes = static_cast<int64_t>(disk.f_bavail) * static_cast<int64_t>(disk.f_frsize);
   // One machine does everything, for everybody.
   for (const char* label : {"cpu", "train", "notebook", "service"}) node.labels[label] = "true";
   node.labels["org"] = "public";
@@ -45,8 +46,14 @@ engine::NodeShape ThisMachine(const std::string& data) {
 
 }  // namespace
 
-Plane::Plane(const UpOptions& options, const Places& places, const Clock& clock, Random& random, async::Loop& loop)
-    : options_(options), places_(places), clock_(clock), random_(random), loop_(loop), pool_(loop, kPoolThreads) {}
+Plane::Plane(const UpOptions& options, const Places& places, const Clock& clock, Random& random,
+             async::Loop& loop)
+    : options_(options),
+      places_(places),
+      clock_(clock),
+      random_(random),
+      loop_(loop),
+      pool_(loop, kPoolThreads) {}
 
 Plane::~Plane() = default;
 
@@ -105,12 +112,14 @@ async::Task<Result<void>> Plane::StartEngine() {
   engine::EngineOptions options;
   options.database = places_.data + "/engine.db";
   options.node = ThisMachine(places_.data);
-  options.credentials = {{.token = engine_token_, .user = "cubeplane"}, {.token = admin_token_, .user = "system:admin"}};
+  options.credentials = {{.token = engine_token_, .user = "cubeplane"},
+                         {.token = admin_token_, .user = "system:admin"}};
   engine_ = std::make_unique<engine::Engine>(std::move(options), loop_, random_, *runtime_);
   Result<void> started = engine_->Start();
   if (!started) co_return Fail(started.error().Wrap("starting the embedded engine"));
 
-  to_engine_ = std::make_unique<http::InProcessTransport>(engine_->api(), http::Peer{.listener = "in-process"});
+  to_engine_ =
+      std::make_unique<http::InProcessTransport>(engine_->api(), http::Peer{.listener = "in-process"});
   kube_ = std::make_unique<kube::Client>(*to_engine_, [this] { return engine_token_; });
   // The engine lives in this process: a create that we have not heard of can never land later.
   cluster_ = std::make_unique<controller::Cluster>(kClusterName, *kube_, loop_, random_, Duration::zero());
@@ -128,15 +137,16 @@ async::Task<Result<void>> Plane::StartGateway() {
                                     .platform_socket = places_.platform_socket(),
                                     .domain = kDomain,
                                     .instance = places_.short_instance};
-    gateway_ = std::make_unique<gateway::Gateway>(options, loop_, random_,
-                                                  [](const std::string& text) { log::Warn(text, {{"part", "gateway"}}); });
+    gateway_ = std::make_unique<gateway::Gateway>(
+        options, loop_, random_, [](const std::string& text) { log::Warn(text, {{"part", "gateway"}}); });
     Result<void> started = co_await gateway_->Start();
     if (started) break;
     if (must || started.error().code != Code::kAlreadyExists) co_return started;
     // Nobody asked for this very port: another one serves as well, and is said.
     Result<uint16_t> other = FreePort(static_cast<uint16_t>(port_ + 1), false);
     CO_RETURN_IF_ERROR(other);
-    log::Warn("the port is taken, another one is used", {{"taken", std::to_string(port_)}, {"used", std::to_string(*other)}});
+    log::Warn("the port is taken, another one is used",
+              {{"taken", std::to_string(port_)}, {"used", std::to_string(*other)}});
     port_ = *other;
   }
   url_ = "http://" + std::string(kDomain) + ":" + std::to_string(port_);
@@ -145,21 +155,24 @@ async::Task<Result<void>> Plane::StartGateway() {
 
 void Plane::StartControllers() {
   cluster_->Start();
-  projects_ = std::make_unique<controller::project::Controller>(*ledger_, *cluster_, places_.instance, clock_, loop_, random_);
+  projects_ = std::make_unique<controller::project::Controller>(*ledger_, *cluster_, places_.instance, clock_,
+                                                                loop_, random_);
   admission_ = std::make_unique<controller::admission::Controller>(*ledger_, *cluster_, loop_, random_);
-  workloads_ = std::make_unique<controller::workload::Controller>(controller::workload::Parts{.ledger = *ledger_,
-                                                                                              .store = *store_,
-                                                                                              .cluster = *cluster_,
-                                                                                              .entry = *gateway_,
-                                                                                              .door_key = *door_key_,
-                                                                                              .executor = loop_,
-                                                                                              .pool = pool_,
-                                                                                              .clock = clock_,
-                                                                                              .random = random_,
-                                                                                              .instance = places_.instance,
-                                                                                              .domain = kDomain,
-                                                                                              .log_folder = places_.data + "/logs"});
-  routes_ = std::make_unique<controller::route::Controller>(*ledger_, *cluster_, *gateway_, *door_key_, kDomain, loop_, random_);
+  workloads_ = std::make_unique<controller::workload::Controller>(
+      controller::workload::Parts{.ledger = *ledger_,
+                                  .store = *store_,
+                                  .cluster = *cluster_,
+                                  .entry = *gateway_,
+                                  .door_key = *door_key_,
+                                  .executor = loop_,
+                                  .pool = pool_,
+                                  .clock = clock_,
+                                  .random = random_,
+                                  .instance = places_.instance,
+                                  .domain = kDomain,
+                                  .log_folder = places_.data + "/logs"});
+  routes_ = std::make_unique<controller::route::Controller>(*ledger_, *cluster_, *gateway_, *door_key_,
+                                                            kDomain, loop_, random_);
   projects_->Start();
   admission_->Start();
   workloads_->Start();
@@ -168,7 +181,8 @@ void Plane::StartControllers() {
 
 Result<void> Plane::StartServers() {
   logs_ = std::make_unique<apiserver::ClusterLogs>(
-      [this](const std::string& cluster) { return cluster == kClusterName ? kube_.get() : nullptr; }, *store_, pool_);
+      [this](const std::string& cluster) { return cluster == kClusterName ? kube_.get() : nullptr; }, *store_,
+      pool_);
   apiserver::Settings settings;
   settings.domain = kDomain;
   if (options_.operator_uid >= 0) settings.operator_uid = static_cast<unsigned>(options_.operator_uid);
@@ -176,18 +190,23 @@ Result<void> Plane::StartServers() {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   settings.hostname = host;
-  api_ = std::make_unique<apiserver::ApiServer>(apiserver::Parts{*ledger_, *store_, *auth_, *gateway_, *logs_, *logs_, loop_, clock_, random_, &metrics_},
+  api_ = std::make_unique<apiserver::ApiServer>(apiserver::Parts{*ledger_, *store_, *auth_, *gateway_, *logs_,
+                                                                 *logs_, loop_, clock_, random_, &metrics_},
                                                 std::move(settings));
-  metrics_.GaugeFrom("cubeplane_workloads_running", "Workloads that run now.", [this] { return Count(model::Phase::kRunning); });
-  metrics_.GaugeFrom("cubeplane_workloads_waiting", "Workloads that wait for quota.", [this] { return Count(model::Phase::kWaiting); });
+  metrics_.GaugeFrom("cubeplane_workloads_running", "Workloads that run now.",
+                     [this] { return Count(model::Phase::kRunning); });
+  metrics_.GaugeFrom("cubeplane_workloads_waiting", "Workloads that wait for quota.",
+                     [this] { return Count(model::Phase::kWaiting); });
   metrics_.GaugeFrom("cubeplane_gateway_healthy", "1 while HAProxy answers.",
                      [this] { return gateway_->Health()["healthy"].AsBool() ? 1.0 : 0.0; });
   metrics_.GaugeFrom("cubeplane_workloads_failing_steps", "Workloads whose last step in the cluster failed.",
                      [this] { return static_cast<double>(workloads_->failing().size()); });
   api_http_ = std::make_unique<http::Server>(loop_, *api_);
-  // Anybody on the machine may connect; what they may do, their token or the kernel's word on who they are decides.
+  // Anybody on the machine may connect; what they may do, their token or the kernel's word on who they are
+  // decides.
   const http::ListenOptions api{.name = "api", .unix_path = places_.api_socket(), .unix_mode = 0666};
-  const http::ListenOptions platform{.name = "platform", .unix_path = places_.platform_socket(), .unix_mode = 0600};
+  const http::ListenOptions platform{
+      .name = "platform", .unix_path = places_.platform_socket(), .unix_mode = 0600};
   for (const http::ListenOptions& listen : {api, platform}) RETURN_IF_ERROR(api_http_->Listen(listen));
   api_http_->Start();
   return ServeKubernetes();
@@ -195,14 +214,18 @@ Result<void> Plane::StartServers() {
 
 double Plane::Count(model::Phase phase) const {
   const auto all = ledger_->Workloads();
-  return static_cast<double>(std::ranges::count_if(all, [phase](const auto& one) { return one->status.phase == phase; }));
+  return static_cast<double>(
+      std::ranges::count_if(all, [phase](const auto& one) { return one->status.phase == phase; }));
 }
 
 Result<void> Plane::ServeKubernetes() {
   ASSIGN_OR_RETURN(const engine::Pki pki, engine::LoadOrMakePki(places_.data + "/keys", clock_));
   kubernetes_http_ = std::make_unique<http::Server>(loop_, engine_->api());
-  http::ListenOptions listen{.name = "engine", .address = "127.0.0.1", .port = LastPort("kubernetes_port"),
-                             .tls_cert_pem = pki.server_cert_pem, .tls_key_pem = pki.server_key_pem};
+  http::ListenOptions listen{.name = "engine",
+                             .address = "127.0.0.1",
+                             .port = LastPort("kubernetes_port"),
+                             .tls_cert_pem = pki.server_cert_pem,
+                             .tls_key_pem = pki.server_key_pem};
   Result<uint16_t> port = kubernetes_http_->Listen(listen);
   if (!port && listen.port != 0) {
     listen.port = 0;  // the old one is taken; kubectl's file is written anew anyway
@@ -212,7 +235,8 @@ Result<void> Plane::ServeKubernetes() {
   kubernetes_port_ = *port;
   kubernetes_http_->Start();
   const std::string server = "https://127.0.0.1:" + std::to_string(kubernetes_port_);
-  return WriteFile(places_.data + "/keys/kubeconfig", engine::Kubeconfig(server, pki.ca_cert_pem, admin_token_), 0600);
+  return WriteFile(places_.data + "/keys/kubeconfig",
+                   engine::Kubeconfig(server, pki.ca_cert_pem, admin_token_), 0600);
 }
 
 Result<void> Plane::WriteEndpoint() const {

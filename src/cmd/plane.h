@@ -32,12 +32,14 @@ namespace cubeplane::cmd {
 // Threading: made, started and stopped on the loop's thread.
 class Plane {
  public:
-  Plane(const UpOptions& options, const Places& places, const Clock& clock, Random& random, async::Loop& loop);
+  Plane(const UpOptions& options, const Places& places, const Clock& clock, Random& random,
+        async::Loop& loop);
   ~Plane();
 
   // To the point where a person can work. The error is the one sentence that `up` ends with.
   async::Task<Result<void>> Start();
-  // Orderly: no new requests, controllers finish their step, the store finishes its writes. Pods and HAProxy go on.
+  // Orderly: no new requests, controllers finish their step, the store finishes its writes. Pods and HAProxy
+  // go on.
   async::Task<void> Stop();
 
   const std::string& url() const { return url_; }

@@ -14,17 +14,17 @@
 #include <ctime>
 #include <filesystem>
 
+#include "async/loop.h"
 #include "cli/exit_codes.h"
 #include "engine/node/node.h"
 #include "engine/node/sweep.h"
 #include "gateway/gateway.h"
 #include "json/json.h"
-#include "async/loop.h"
 
 namespace cubeplane::cmd {
 namespace {
 
-constexpr int kMaxRestarts = 10;             // of a killed child within kRestartWindow
+constexpr int kMaxRestarts = 10;  // of a killed child within kRestartWindow
 constexpr time_t kRestartWindow_s = 300;
 constexpr int kStopSeconds = 20;
 
@@ -98,7 +98,7 @@ pid_t StartPlane(const UpOptions& options, const Places& places) {
 // Waits until the node process answers on its socket, or has ended.
 bool NodeIsUp(const Places& places, pid_t node) {
   for (int i = 0; i < 400; ++i) {
-    struct stat socket {};
+    struct stat socket{};
     if (stat(places.node_socket().c_str(), &socket) == 0 && S_ISSOCK(socket.st_mode)) return true;
     int status;
     if (waitpid(node, &status, WNOHANG) == node) return false;
@@ -221,7 +221,9 @@ int DownMain(int argc, char** argv) {
   const Result<UpOptions> options = ParseOptions(argc, argv, 2);
   if (!options) return Say(options.error());
   if (options->help) {
-    std::fputs("cubeplane down [--data DIR]: end the control plane, all its work and its gateway; files stay\n", stdout);
+    std::fputs(
+        "cubeplane down [--data DIR]: end the control plane, all its work and its gateway; files stay\n",
+        stdout);
     return 0;
   }
   const Result<Places> places = Open(options->data);

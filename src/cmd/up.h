@@ -6,9 +6,9 @@
 
 namespace cubeplane::cmd {
 
-// A small parent watches two children: the node process, which keeps root, and the control plane, which gives it up. A child
-// that is killed is started again after a pause; a fault at start ends all with one sentence. TERM, INT: stops the control
-// plane, then the node; pods and HAProxy go on.
+// A small parent watches two children: the node process, which keeps root, and the control plane, which gives
+// it up. A child that is killed is started again after a pause; a fault at start ends all with one sentence.
+// TERM, INT: stops the control plane, then the node; pods and HAProxy go on.
 int UpMain(int argc, char** argv);
 // Ends everything of one installation: control plane, pods, HAProxy, sockets. Files stay.
 int DownMain(int argc, char** argv);

@@ -6,7 +6,8 @@
 
 namespace cubeplane::controller {
 
-Cluster::Cluster(std::string name, kube::Client& client, async::Executor& executor, Random& random, Duration late_create)
+Cluster::Cluster(std::string name, kube::Client& client, async::Executor& executor, Random& random,
+                 Duration late_create)
     : name_(std::move(name)),
       client_(client),
       executor_(executor),
@@ -23,7 +24,8 @@ Cluster::Cluster(std::string name, kube::Client& client, async::Executor& execut
       group_(executor) {}
 
 std::vector<kube::Informer*> Cluster::All() {
-  return {&namespaces_, &nodes_, &pods_, &stateful_sets_, &quotas_, &limit_ranges_, &claims_, &service_accounts_};
+  return {&namespaces_, &nodes_,        &pods_,   &stateful_sets_,
+          &quotas_,     &limit_ranges_, &claims_, &service_accounts_};
 }
 
 void Cluster::Start() {

@@ -13,12 +13,14 @@
 
 namespace cubeplane::controller {
 
-// Threading: on the control thread. Lifetime: outlives the controllers that use it; Start before them, Stop after them.
+// Threading: on the control thread. Lifetime: outlives the controllers that use it; Start before them, Stop
+// after them.
 class Cluster {
  public:
-  // `late_create`: how long after it was sent a create may still take effect without our hearing of it. Zero for the
-  // engine in this process: it dies with us.
-  Cluster(std::string name, kube::Client& client, async::Executor& executor, Random& random, Duration late_create);
+  // `late_create`: how long after it was sent a create may still take effect without our hearing of it. Zero
+  // for the engine in this process: it dies with us.
+  Cluster(std::string name, kube::Client& client, async::Executor& executor, Random& random,
+          Duration late_create);
 
   void Start();
   async::Task<void> Stop();
@@ -50,7 +52,8 @@ class Cluster {
   Random& random_;
   const Duration late_create_;
   std::string identity_;
-  kube::Informer namespaces_, nodes_, pods_, stateful_sets_, quotas_, limit_ranges_, claims_, service_accounts_;
+  kube::Informer namespaces_, nodes_, pods_, stateful_sets_, quotas_, limit_ranges_, claims_,
+      service_accounts_;
   async::TaskGroup group_;
 };
 

@@ -17,20 +17,23 @@ struct Accelerator {
   int64_t memory_mib = 0;
   std::string price_class;
 };
-// Matched without case; nullptr when unknown. With an empty model: the vendor's generic row (any card); with neither: NVIDIA's.
+// Matched without case; nullptr when unknown. With an empty model: the vendor's generic row (any card); with
+// neither: NVIDIA's.
 const Accelerator* FindAccelerator(std::string_view vendor, std::string_view model);
 // The whole table, in the file's order.
 const std::vector<Accelerator>& Accelerators();
 
-// Fills what was left out: sizes from the limit range's defaults (else built-in: 1 core, 1Gi, raised to its minimum), shm, and
-// the model as the table spells it. A Notebook without a command keeps none: the controller, which knows its port, gives it one.
+// Fills what was left out: sizes from the limit range's defaults (else built-in: 1 core, 1Gi, raised to its
+// minimum), shm, and the model as the table spells it. A Notebook without a command keeps none: the
+// controller, which knows its port, gives it one.
 void ApplyDefaults(Workload& workload, const LimitRange& limits);
-// Writes each quota under one key (`cpu` and `requests.cpu` are one limit: the smaller stays, as requests.cpu) and the
-// limit range's silent defaults (Kubernetes takes max for a missing default, and that for a missing defaultRequest).
+// Writes each quota under one key (`cpu` and `requests.cpu` are one limit: the smaller stays, as
+// requests.cpu) and the limit range's silent defaults (Kubernetes takes max for a missing default, and that
+// for a missing defaultRequest).
 void ApplyDefaults(Project& project);
 
-// kInvalid with every problem: names, sizes, roles, doubled members and bindings, pools beyond the quota's line (decision
-// 10), unknown cards, values below zero, more replicas than built.
+// kInvalid with every problem: names, sizes, roles, doubled members and bindings, pools beyond the quota's
+// line (decision 10), unknown cards, values below zero, more replicas than built.
 Result<void> Validate(const Workload& workload);
 Result<void> Validate(const Project& project);
 

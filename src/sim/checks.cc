@@ -16,7 +16,8 @@ bool IsTrainingPod(const std::string& pod) { return pod.substr(pod.rfind('-') + 
 
 void Checks::Violated(std::string text) {
   // Each kind of violation once is enough to know where to look.
-  if (violations_.size() < kMaxViolations && said_.insert(text).second) violations_.push_back(std::move(text));
+  if (violations_.size() < kMaxViolations && said_.insert(text).second)
+    violations_.push_back(std::move(text));
 }
 
 void Checks::Accepted(const model::Workload& workload) {
@@ -44,7 +45,8 @@ Result<void> Checks::NoOversell(storage::Reader& reader) {
     }
     ASSIGN_OR_RETURN(const auto reservations, reader.LiveReservations(row.id));
     for (const storage::ReservationRow& reservation : reservations) {
-      ASSIGN_OR_RETURN(used[reservation.resource], Quantity::Sum(used[reservation.resource], reservation.amount));
+      ASSIGN_OR_RETURN(used[reservation.resource],
+                       Quantity::Sum(used[reservation.resource], reservation.amount));
     }
     for (const auto& [resource, amount] : used) {
       const auto limit = hard.find(resource);
@@ -54,7 +56,8 @@ Result<void> Checks::NoOversell(storage::Reader& reader) {
       const auto old_limit = last_hard_[row.id].find(resource);
       const bool was_allowed = old_limit != last_hard_[row.id].end() && amount <= old_limit->second;
       if (amount > before && !was_allowed) {
-        Violated("law 1: " + row.project + " uses " + amount.ToString() + " of " + resource + ", limited " + limit->second.ToString());
+        Violated("law 1: " + row.project + " uses " + amount.ToString() + " of " + resource + ", limited " +
+                 limit->second.ToString());
       }
     }
     last_used_[row.id] = std::move(used);
@@ -102,7 +105,8 @@ void Checks::NothingTwice() {
   std::set<std::string> attempts;
   for (const engine::FakeRuntime::Run& run : runtime_.runs()) {
     const std::string name = run.namespace_name + "/" + run.name;
-    if (IsTrainingPod(run.name) && !attempts.insert(name).second) Violated("law 2: attempt " + name + " ran twice");
+    if (IsTrainingPod(run.name) && !attempts.insert(name).second)
+      Violated("law 2: attempt " + name + " ran twice");
     const engine::FakeRuntime::Run*& last = last_of_base[run.namespace_name + "/" + BaseOfPod(run.name)];
     if (last && (!last->ended || *last->ended > run.started)) {
       Violated("law 2: " + name + " started while " + last->name + " of the same workload ran");
@@ -114,7 +118,8 @@ void Checks::NothingTwice() {
 Result<void> Checks::End(storage::Reader& reader) {
   ASSIGN_OR_RETURN(const auto reservations, reader.LiveReservations(""));
   for (const storage::ReservationRow& row : reservations) {
-    Violated("left over: a reservation of " + row.resource + " for " + row.workload_uid + " attempt " + std::to_string(row.attempt));
+    Violated("left over: a reservation of " + row.resource + " for " + row.workload_uid + " attempt " +
+             std::to_string(row.attempt));
   }
   for (const std::string& uid : runtime_.running()) Violated("left over: pod " + uid + " runs");
   ASSIGN_OR_RETURN(const auto objects, reader.ListObjects("", "", 100'000, ""));
@@ -123,8 +128,9 @@ Result<void> Checks::End(storage::Reader& reader) {
     ASSIGN_OR_RETURN(const json::Value value, json::Parse(row.json));
     ASSIGN_OR_RETURN(const model::Workload workload, model::WorkloadFromStore(value));
     if (!model::IsTerminal(workload.status.phase)) {
-      Violated("left over: " + row.name + " is still " + std::string(model::PhaseName(workload.status.phase)) + " (" +
-               workload.status.reason.code + ")");
+      Violated("left over: " + row.name + " is still " +
+               std::string(model::PhaseName(workload.status.phase)) + " (" + workload.status.reason.code +
+               ")");
     }
     if (workload.metadata.deleted) Violated("left over: " + row.name + " was deleted and is still there");
   }

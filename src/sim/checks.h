@@ -24,7 +24,8 @@ class Checks {
   // It was asked to go: it may be forgotten.
   void MayGo(const std::string& uid) { accepted_.erase(uid); }
 
-  // Everything that must hold at any moment between two commits. Runs inside a read of the store, in one turn.
+  // Everything that must hold at any moment between two commits. Runs inside a read of the store, in one
+  // turn.
   Result<void> Moment(storage::Reader& reader);
   // What must hold when faults have ceased and everything has been stopped: nothing is left over.
   Result<void> End(storage::Reader& reader);
@@ -43,8 +44,8 @@ class Checks {
   Result<void> NothingLost(storage::Reader& reader);
 
   engine::FakeRuntime& runtime_;
-  std::map<std::string, std::string> accepted_;                            // uid -> project/name
-  std::map<std::string, std::string> uid_of_base_;                         // "job-3-9f3a1c" -> workload uid
+  std::map<std::string, std::string> accepted_;     // uid -> project/name
+  std::map<std::string, std::string> uid_of_base_;  // "job-3-9f3a1c" -> workload uid
   std::map<std::string, std::map<std::string, Quantity>> last_used_, last_hard_;  // by binding
   std::vector<std::string> violations_;
   std::set<std::string> said_;

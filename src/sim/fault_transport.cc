@@ -29,8 +29,9 @@ http::Response StatusAnswer(int code, std::string reason) {
   http::Response response;
   response.status = code;
   response.headers.Set("Content-Type", "application/json");
-  response.body = R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"made by the simulation","reason":")" + reason +
-                  R"(","code":)" + std::to_string(code) + "}";
+  response.body =
+      R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"made by the simulation","reason":")" +
+      reason + R"(","code":)" + std::to_string(code) + "}";
   return response;
 }
 

@@ -6,12 +6,12 @@
 
 namespace cubeplane::sim {
 
-struct FaultRates {            // in 1,000 exchanges
-  uint64_t refused = 0;        // never sent
-  uint64_t lost_answer = 0;    // acted on, and nobody hears of it
-  uint64_t busy = 0;           // 429
-  uint64_t broken = 0;         // 500
-  uint64_t cut_stream = 0;     // in 1,000 pieces of a stream
+struct FaultRates {          // in 1,000 exchanges
+  uint64_t refused = 0;      // never sent
+  uint64_t lost_answer = 0;  // acted on, and nobody hears of it
+  uint64_t busy = 0;         // 429
+  uint64_t broken = 0;       // 500
+  uint64_t cut_stream = 0;   // in 1,000 pieces of a stream
 };
 
 // Threading: on the executor. Lifetime: `rates` and `random` outlive it.

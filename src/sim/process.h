@@ -29,8 +29,9 @@ struct ProcessParts {
   Random& random;
   engine::FakeRuntime& runtime;
   const FaultRates& faults;
-  std::string folder;            // databases and logs, on disk: they survive
-  std::function<controller::workload::Plan(const model::Workload&, const controller::workload::Seen&, Time)> decide;
+  std::string folder;  // databases and logs, on disk: they survive
+  std::function<controller::workload::Plan(const model::Workload&, const controller::workload::Seen&, Time)>
+      decide;
 };
 
 class Process {
@@ -66,7 +67,7 @@ class Process {
   std::unique_ptr<controller::route::Controller> routes_;
   bool booted_ = false;
   std::string trouble_;
-  async::TaskGroup requests_;   // last: what is under way goes first
+  async::TaskGroup requests_;  // last: what is under way goes first
 };
 
 }  // namespace cubeplane::sim

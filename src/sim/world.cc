@@ -11,8 +11,8 @@ namespace {
 namespace workload = controller::workload;
 using workload::Step;
 
-constexpr int kSettleRounds = 20'000;          // timers that may fire until all has ended
-constexpr size_t kMaxRequests = 40;            // workloads of one run
+constexpr int kSettleRounds = 20'000;  // timers that may fire until all has ended
+constexpr size_t kMaxRequests = 40;    // workloads of one run
 
 // A folder that goes with the run. In memory where the machine has such a place: thousands of syncs.
 class Folder {
@@ -34,7 +34,8 @@ class Folder {
   std::string path_;
 };
 
-workload::Plan DecideWithPlant(Plant plant, const model::Workload& object, const workload::Seen& seen, Time now) {
+workload::Plan DecideWithPlant(Plant plant, const model::Workload& object, const workload::Seen& seen,
+                               Time now) {
   workload::Seen view = seen;
   if (plant == Plant::kTrustsTheCache) view.absence_confirmed = view.absence_confirmed || view.pod.IsNull();
   workload::Plan plan = workload::Decide(object, view, now);
@@ -50,7 +51,11 @@ workload::Plan DecideWithPlant(Plant plant, const model::Workload& object, const
 class World {
  public:
   explicit World(const Settings& settings)
-      : settings_(settings), random_(settings.seed), process_random_(settings.seed * 7919 + 1), executor_(clock_), runtime_(executor_) {}
+      : settings_(settings),
+        random_(settings.seed),
+        process_random_(settings.seed * 7919 + 1),
+        executor_(clock_),
+        runtime_(executor_) {}
 
   Report Run() {
     Boot();
@@ -73,10 +78,10 @@ class World {
   void Trace(const std::string& text) { report_.trace += FormatTime(clock_.Now()) + " " + text + "\n"; }
 
   void Boot() {
-    auto decide = [plant = settings_.plant](const model::Workload& object, const workload::Seen& seen, Time now) {
-      return DecideWithPlant(plant, object, seen, now);
-    };
-    process_ = std::make_unique<Process>(ProcessParts{executor_, clock_, process_random_, runtime_, faults_, folder_.path(), decide});
+    auto decide = [plant = settings_.plant](const model::Workload& object, const workload::Seen& seen,
+                                            Time now) { return DecideWithPlant(plant, object, seen, now); };
+    process_ = std::make_unique<Process>(
+        ProcessParts{executor_, clock_, process_random_, runtime_, faults_, folder_.path(), decide});
     executor_.RunUntilIdle();
     Trace("boot " + process_->trouble());
     if (!process_->booted()) report_.violations.push_back("does not boot: " + process_->trouble());
@@ -115,12 +120,15 @@ class World {
 
   void ChangeFaults() {
     const bool calm = random_.Below(3) == 0;
-    faults_ = calm ? FaultRates{} : FaultRates{random_.Below(100), random_.Below(100), random_.Below(60), random_.Below(60), random_.Below(30)};
+    faults_ = calm ? FaultRates{}
+                   : FaultRates{random_.Below(100), random_.Below(100), random_.Below(60), random_.Below(60),
+                                random_.Below(30)};
     if (random_.Below(4) == 0) runtime_.SetReachable(random_.Below(3) != 0);
     Trace(calm ? "calm" : "faults");
   }
 
-  // ---- People ---------------------------------------------------------------------------------------------------------
+  // ---- People
+  // ---------------------------------------------------------------------------------------------------------
 
   state::Call NewCall() {
     state::Call call;
@@ -151,13 +159,15 @@ class World {
     model::Workload wanted;
     wanted.kind = random_.Below(3) == 0 ? model::WorkloadKind::kNotebook : model::WorkloadKind::kTrainingJob;
     wanted.metadata.project = "demo";
-    wanted.metadata.name = (wanted.kind == model::WorkloadKind::kNotebook ? "nb-" : "job-") + std::to_string(names_.size());
+    wanted.metadata.name =
+        (wanted.kind == model::WorkloadKind::kNotebook ? "nb-" : "job-") + std::to_string(names_.size());
     wanted.spec.resources.cpu = Quantity::FromMilli(static_cast<int64_t>(500 * (1 + random_.Below(4))));
     wanted.spec.resources.memory = *Quantity::Parse("1Gi");
     if (wanted.kind == model::WorkloadKind::kTrainingJob) {
       wanted.spec.command = {"train"};
       wanted.spec.retries = static_cast<int32_t>(random_.Below(3));
-      wanted.spec.env = {{"FAKE_SECONDS", std::to_string(1 + random_.Below(120))}, {"FAKE_EXIT", random_.Below(3) == 0 ? "1" : "0"}};
+      wanted.spec.env = {{"FAKE_SECONDS", std::to_string(1 + random_.Below(120))},
+                         {"FAKE_EXIT", random_.Below(3) == 0 ? "1" : "0"}};
     } else {
       wanted.spec.env = {{"FAKE_TERM_SECONDS", std::to_string(random_.Below(5))}};
     }
@@ -187,7 +197,8 @@ class World {
     Trace((what == 0 ? "delete " : what == 1 ? "start " : "stop ") + key.name);
     process_->requests().Spawn(Act(this, process_.get(), NewCall(), key, what));
   }
-  static async::Task<void> Act(World* world, Process* process, state::Call call, state::WorkloadKey key, uint64_t what) {
+  static async::Task<void> Act(World* world, Process* process, state::Call call, state::WorkloadKey key,
+                               uint64_t what) {
     const state::WorkloadPtr found = process->ledger().Find(key);
     if (what == 0) {
       // From here on it may go at any time, also when the answer is lost, or its creation is still under way.
@@ -209,7 +220,8 @@ class World {
     runtime_.KillPod(uid);
   }
 
-  // ---- The end --------------------------------------------------------------------------------------------------------
+  // ---- The end
+  // --------------------------------------------------------------------------------------------------------
 
   void Settle() {
     faults_ = {};

@@ -16,8 +16,9 @@ namespace cubeplane::sim {
 // Wrong decision functions that a check must find.
 enum class Plant {
   kNone,
-  kTrustsTheCache,   // a pod that the cache does not show counts as gone: the next attempt starts beside the last
-  kReleasesEarly,    // an asked-for stop counts as the end: quota is released while the pod still runs
+  kTrustsTheCache,  // a pod that the cache does not show counts as gone: the next attempt starts beside the
+                    // last
+  kReleasesEarly,   // an asked-for stop counts as the end: quota is released while the pod still runs
 };
 
 struct Settings {

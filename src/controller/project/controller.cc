@@ -12,7 +12,9 @@ const kube::Resource& ResourceOf(const std::string& kind) {
   return kube::kPersistentVolumeClaims;
 }
 
-json::Value Copy(const std::shared_ptr<const json::Value>& object) { return object ? *object : json::Value(); }
+json::Value Copy(const std::shared_ptr<const json::Value>& object) {
+  return object ? *object : json::Value();
+}
 
 }  // namespace
 
@@ -107,7 +109,8 @@ async::Task<Result<void>> Controller::Report(std::string project, bool ready, mo
       condition.params = reason.params;
       return;
     }
-    status.conditions.push_back({.type = "Ready", .status = ready, .reason = reason.code, .params = reason.params, .since = now});
+    status.conditions.push_back(
+        {.type = "Ready", .status = ready, .reason = reason.code, .params = reason.params, .since = now});
   };
   Result<void> done = co_await ledger_.UpdateProjectStatus(std::move(project), std::move(update));
   co_return done;

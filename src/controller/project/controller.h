@@ -11,8 +11,8 @@ namespace cubeplane::controller::project {
 // Threading: on the control thread.
 class Controller {
  public:
-  Controller(state::Ledger& ledger, Cluster& cluster, std::string instance, const Clock& clock, async::Executor& executor,
-             Random& random);
+  Controller(state::Ledger& ledger, Cluster& cluster, std::string instance, const Clock& clock,
+             async::Executor& executor, Random& random);
   ~Controller();
   void Start();
   async::Task<void> Stop();

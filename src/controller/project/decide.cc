@@ -32,7 +32,8 @@ Value Namespace(const model::Project& project, std::string_view instance) {
   return Object{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", std::move(metadata)}};
 }
 
-Value LimitRangeObject(const model::Project& project, const model::LimitRange& range, std::string_view instance) {
+Value LimitRangeObject(const model::Project& project, const model::LimitRange& range,
+                       std::string_view instance) {
   Object item{{"type", "Container"}};
   auto add = [&item](std::string_view key, const model::ResourceList& list) {
     if (!list.empty()) item.Set(key, Amounts(list));
@@ -99,7 +100,8 @@ bool QuotaIsCounted(const Value& quota) {
 
 }  // namespace
 
-Plan Decide(const model::Project& project, const model::Binding& binding, std::string_view instance, const Seen& seen) {
+Plan Decide(const model::Project& project, const model::Binding& binding, std::string_view instance,
+            const Seen& seen) {
   Plan plan;
   if (!seen.caches_complete) {
     plan.reason = {"cluster_not_seen", {{"cluster", binding.cluster}}};
@@ -130,11 +132,13 @@ Plan Decide(const model::Project& project, const model::Binding& binding, std::s
   } else if (!SameAmounts(quota.At("spec.hard"), seen.quota.At("spec.hard"))) {
     plan.changes.push_back({Verb::kUpdate, "ResourceQuota", WithSpec(seen.quota, quota)});
   }
-  if (seen.claim.IsNull()) plan.changes.push_back({Verb::kCreate, "PersistentVolumeClaim", Claim(project, instance)});
+  if (seen.claim.IsNull())
+    plan.changes.push_back({Verb::kCreate, "PersistentVolumeClaim", Claim(project, instance)});
   if (!plan.changes.empty()) {
     plan.reason = {"project_being_made", {{"namespace", name}, {"cluster", binding.cluster}}};
   } else if (!QuotaIsCounted(seen.quota)) {
-    plan.reason = {"quota_not_counted", {{"quota", QuotaName(project.metadata.name)}, {"cluster", binding.cluster}}};
+    plan.reason = {"quota_not_counted",
+                   {{"quota", QuotaName(project.metadata.name)}, {"cluster", binding.cluster}}};
   } else if (seen.service_account.IsNull()) {
     plan.reason = {"service_account_missing", {{"namespace", name}, {"cluster", binding.cluster}}};
   } else {

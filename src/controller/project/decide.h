@@ -18,16 +18,18 @@ struct Seen {
 enum class Verb { kCreate, kUpdate };
 struct Change {
   Verb verb = Verb::kCreate;
-  std::string kind;          // "Namespace", "LimitRange", "ResourceQuota", "PersistentVolumeClaim"
+  std::string kind;  // "Namespace", "LimitRange", "ResourceQuota", "PersistentVolumeClaim"
   json::Value object;
 };
 
 struct Plan {
-  std::vector<Change> changes;   // in order: the LimitRange comes before the quota, so that no pod is refused for want of defaults
+  std::vector<Change> changes;  // in order: the LimitRange comes before the quota, so that no pod is refused
+                                // for want of defaults
   bool ready = false;
-  model::Reason reason;          // when not ready: what is waited for
+  model::Reason reason;  // when not ready: what is waited for
 };
 
-Plan Decide(const model::Project& project, const model::Binding& binding, std::string_view instance, const Seen& seen);
+Plan Decide(const model::Project& project, const model::Binding& binding, std::string_view instance,
+            const Seen& seen);
 
 }  // namespace cubeplane::controller::project

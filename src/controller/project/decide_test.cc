@@ -25,7 +25,8 @@ TEST(DecideProject, MakesTheLimitRangeBeforeTheQuota) {
   const Plan plan = Look(Nlp(), {.caches_complete = true});
   std::vector<std::string> kinds;
   for (const Change& change : plan.changes) kinds.push_back(change.kind);
-  EXPECT_EQ(kinds, (std::vector<std::string>{"Namespace", "LimitRange", "ResourceQuota", "PersistentVolumeClaim"}));
+  EXPECT_EQ(kinds,
+            (std::vector<std::string>{"Namespace", "LimitRange", "ResourceQuota", "PersistentVolumeClaim"}));
   EXPECT_FALSE(plan.ready);
 }
 

@@ -12,8 +12,8 @@ namespace cubeplane::controller::route {
 // Threading: on the control thread.
 class Controller {
  public:
-  Controller(state::Ledger& ledger, Cluster& cluster, state::Entry& entry, const DoorKey& door_key, std::string domain,
-             async::Executor& executor, Random& random);
+  Controller(state::Ledger& ledger, Cluster& cluster, state::Entry& entry, const DoorKey& door_key,
+             std::string domain, async::Executor& executor, Random& random);
   ~Controller();
   void Start();
   async::Task<void> Stop();

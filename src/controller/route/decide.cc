@@ -17,12 +17,13 @@ std::vector<state::Route> Decide(const Input& input) {
     const std::string& door = metadata["annotations"][kDoor].AsString();
     if (door.empty() || metadata.Contains("deletionTimestamp")) continue;
     if (pod->second.At("status.phase").AsString() != "Running") continue;
-    routes.push_back({.host = state::HostOf(workload->metadata.name, workload->metadata.project, input.domain),
-                      .workload_uid = workload->metadata.uid,
-                      .upstream = "unix@" + door,
-                      .instance = metadata["uid"].AsString(),
-                      .secret = secret->second,
-                      .owner = workload->metadata.owner});
+    routes.push_back(
+        {.host = state::HostOf(workload->metadata.name, workload->metadata.project, input.domain),
+         .workload_uid = workload->metadata.uid,
+         .upstream = "unix@" + door,
+         .instance = metadata["uid"].AsString(),
+         .secret = secret->second,
+         .owner = workload->metadata.owner});
   }
   return routes;
 }

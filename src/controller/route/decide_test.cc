@@ -14,7 +14,8 @@ TEST(DecideRoutes, OnlyARunningPodWithADoorHasOne) {
   EXPECT_TRUE(Decide(input).empty());
 
   json::Value pod = json::Object{
-      {"metadata", json::Object{{"uid", "p1"}, {"annotations", json::Object{{"cubeplane.io/door", "/run/x.sock"}}}}},
+      {"metadata",
+       json::Object{{"uid", "p1"}, {"annotations", json::Object{{"cubeplane.io/door", "/run/x.sock"}}}}},
       {"status", json::Object{{"phase", "Running"}}}};
   input.pods = {{"w1", pod}};
   input.secrets = {{"w1", "s"}};

@@ -3,7 +3,6 @@
 #include <strings.h>
 
 #include "base/strings.h"
-
 #include "controller/names.h"
 #include "log/log.h"
 #include "model/labels.h"
@@ -27,7 +26,8 @@ json::Value Copy(const kube::Informer::Pointer& object) { return object ? *objec
 Controller::Controller(Parts parts)
     : parts_(std::move(parts)),
       logs_(parts_.cluster.client(), parts_.log_folder, parts_.executor, parts_.pool),
-      loop_("workload", parts_.executor, parts_.random, [this](std::string uid) { return Reconcile(std::move(uid)); }) {}
+      loop_("workload", parts_.executor, parts_.random,
+            [this](std::string uid) { return Reconcile(std::move(uid)); }) {}
 
 Controller::~Controller() {
   if (listener_ != 0) parts_.ledger.RemoveListener(listener_);
@@ -110,7 +110,8 @@ ObjectSettings Controller::SettingsFor(const model::Workload& workload) const {
     settings.pool_selector.Set(model::Labels().gpu_model, AsNodesSpell(workload.status.attempts.back().pool));
   }
   if (workload.kind == model::WorkloadKind::kNotebook) {
-    settings.origin = parts_.entry.OriginOf(state::HostOf(workload.metadata.name, workload.metadata.project, parts_.domain));
+    settings.origin = parts_.entry.OriginOf(
+        state::HostOf(workload.metadata.name, workload.metadata.project, parts_.domain));
     settings.door_secret = parts_.door_key.SecretOf(workload.metadata.uid);
   }
   return settings;
@@ -177,10 +178,12 @@ async::Task<Result<void>> Controller::Apply(state::WorkloadPtr workload, Step st
   co_return done;
 }
 
-// ---- Sending ----------------------------------------------------------------------------------------------------------
+// ---- Sending
+// ----------------------------------------------------------------------------------------------------------
 
 async::Task<Result<void>> Controller::Send(state::WorkloadPtr workload) {
-  // What is there already counts in the cluster's quota, so a trial beside it could be refused for its own sake.
+  // What is there already counts in the cluster's quota, so a trial beside it could be refused for its own
+  // sake.
   Seen seen;
   Result<void> looked = co_await Look(workload, seen);
   CO_RETURN_IF_ERROR(looked);
@@ -204,7 +207,8 @@ async::Task<Result<void>> Controller::Send(state::WorkloadPtr workload) {
 // Asks the cluster's own admission. False: it refused, and the ledger knows.
 async::Task<Result<bool>> Controller::TryOut(state::WorkloadPtr workload, json::Value pod) {
   const std::string name_space = NamespaceOf(workload->metadata.project);
-  Result<json::Value> trial = co_await parts_.cluster.client().Create(kube::kPods, name_space, std::move(pod), {.dry_run = true});
+  Result<json::Value> trial =
+      co_await parts_.cluster.client().Create(kube::kPods, name_space, std::move(pod), {.dry_run = true});
   if (trial || trial.error().code == Code::kAlreadyExists) co_return true;
   const Error& error = trial.error();
   if (Retryable(error.code) || error.code == Code::kUnauthenticated || error.code == Code::kNotFound) {
@@ -233,8 +237,9 @@ async::Task<Result<bool>> Controller::MarkSent(state::WorkloadPtr workload) {
   const std::string name_space = NamespaceOf(workload->metadata.project);
   const auto found = parts_.cluster.namespaces().Get("", name_space);
   if (!found) co_return Fail(Code::kUnavailable, "namespace " + name_space + " is not there yet");
-  Result<bool> first = co_await parts_.ledger.MarkSent(workload->metadata.uid, CurrentAttempt(*workload),
-                                                       parts_.cluster.identity(), found->At("metadata.uid").AsString());
+  Result<bool> first =
+      co_await parts_.ledger.MarkSent(workload->metadata.uid, CurrentAttempt(*workload),
+                                      parts_.cluster.identity(), found->At("metadata.uid").AsString());
   co_return first;
 }
 
@@ -247,7 +252,8 @@ async::Task<Result<void>> Controller::SendTraining(state::WorkloadPtr workload) 
     CO_RETURN_IF_ERROR(pod);
     if (pod->IsNull()) {
       if (MayStillAppear(*workload)) {
-        co_return Fail(Code::kUnavailable, "waiting whether the pod of " + workload->metadata.name + " still appears");
+        co_return Fail(Code::kUnavailable,
+                       "waiting whether the pod of " + workload->metadata.name + " still appears");
       }
       EndDecision end;
       end.phase = Phase::kFailed;
@@ -260,7 +266,8 @@ async::Task<Result<void>> Controller::SendTraining(state::WorkloadPtr workload) 
   } else {
     Result<void> code = co_await CreateCode(workload);
     CO_RETURN_IF_ERROR(code);
-    Result<void> made = co_await CreateUnlessThere(kube::kPods, TrainingPod(*workload, SettingsFor(*workload)));
+    Result<void> made =
+        co_await CreateUnlessThere(kube::kPods, TrainingPod(*workload, SettingsFor(*workload)));
     CO_RETURN_IF_ERROR(made);
   }
   StatusPatch status;
@@ -271,7 +278,8 @@ async::Task<Result<void>> Controller::SendTraining(state::WorkloadPtr workload) 
 
 async::Task<Result<void>> Controller::SendNotebook(state::WorkloadPtr workload) {
   const ObjectSettings settings = SettingsFor(*workload);
-  // A StatefulSet never has two pods of one name alive, so a second try is harmless: the mark is for the record.
+  // A StatefulSet never has two pods of one name alive, so a second try is harmless: the mark is for the
+  // record.
   Result<bool> marked = co_await MarkSent(workload);
   CO_RETURN_IF_ERROR(marked);
   Result<void> code = co_await CreateCode(workload);
@@ -280,7 +288,8 @@ async::Task<Result<void>> Controller::SendNotebook(state::WorkloadPtr workload) 
   CO_RETURN_IF_ERROR(secret);
   Result<void> service = co_await CreateUnlessThere(kube::kServices, NotebookService(*workload, settings));
   CO_RETURN_IF_ERROR(service);
-  Result<void> set = co_await CreateUnlessThere(kube::kStatefulSets, NotebookStatefulSet(*workload, settings, 1));
+  Result<void> set =
+      co_await CreateUnlessThere(kube::kStatefulSets, NotebookStatefulSet(*workload, settings, 1));
   CO_RETURN_IF_ERROR(set);
   StatusPatch status;
   status.pod = PodName(*workload);
@@ -294,11 +303,13 @@ async::Task<Result<void>> Controller::CreateUnlessThere(kube::Resource resource,
   const std::string uid = object["metadata"]["labels"][kLabelWorkload].AsString();
   Result<json::Value> made = co_await parts_.cluster.client().Create(resource, name_space, std::move(object));
   if (made) co_return Result<void>();
-  if (made.error().code != Code::kAlreadyExists) co_return Fail(made.error().Wrap("creating " + resource.kind + " " + name));
+  if (made.error().code != Code::kAlreadyExists)
+    co_return Fail(made.error().Wrap("creating " + resource.kind + " " + name));
   Result<json::Value> there = co_await parts_.cluster.client().Get(resource, name_space, name);
   CO_RETURN_IF_ERROR(there);
   if (!IsOurs(*there, uid)) {
-    co_return Fail(Code::kAlreadyExists, resource.kind + " " + name_space + "/" + name + " is there and is not ours");
+    co_return Fail(Code::kAlreadyExists,
+                   resource.kind + " " + name_space + "/" + name + " is there and is not ours");
   }
   co_return Result<void>();
 }
@@ -319,7 +330,8 @@ async::Task<Result<void>> Controller::CreateCode(state::WorkloadPtr workload) {
   co_return made;
 }
 
-// ---- Watching, stopping, ending ---------------------------------------------------------------------------------------
+// ---- Watching, stopping, ending
+// ---------------------------------------------------------------------------------------
 
 async::Task<Result<json::Value>> Controller::FindPod(state::WorkloadPtr workload) {
   const std::string name_space = NamespaceOf(workload->metadata.project);
@@ -330,7 +342,8 @@ async::Task<Result<json::Value>> Controller::FindPod(state::WorkloadPtr workload
   co_return std::move(*pod);
 }
 
-// Replaces what the caches say by what the API server says. The StatefulSet first: a pod of it that is missed then comes later.
+// Replaces what the caches say by what the API server says. The StatefulSet first: a pod of it that is missed
+// then comes later.
 async::Task<Result<void>> Controller::Look(state::WorkloadPtr workload, Seen& seen) {
   if (workload->kind == model::WorkloadKind::kNotebook) {
     Result<json::Value> set = co_await parts_.cluster.client().Get(
@@ -346,8 +359,8 @@ async::Task<Result<void>> Controller::Look(state::WorkloadPtr workload, Seen& se
   co_return Result<void>();
 }
 
-// A create whose answer was lost may land until the server's own time-out. Counted from the first look in vain; a pod that
-// was seen once cannot come a second time.
+// A create whose answer was lost may land until the server's own time-out. Counted from the first look in
+// vain; a pod that was seen once cannot come a second time.
 bool Controller::MayStillAppear(const model::Workload& workload) {
   const std::string key = workload.metadata.uid + "/" + std::to_string(CurrentAttempt(workload));
   const bool was_seen = !workload.status.attempts.empty() && !workload.status.attempts.back().pod_uid.empty();
@@ -359,9 +372,10 @@ bool Controller::MayStillAppear(const model::Workload& workload) {
 }
 
 async::Task<Result<void>> Controller::SetStatus(state::WorkloadPtr workload, StatusPatch patch) {
-  const std::string address = workload->kind == model::WorkloadKind::kNotebook && patch.phase == Phase::kRunning
-                                  ? SettingsFor(*workload).origin
-                                  : std::string();
+  const std::string address =
+      workload->kind == model::WorkloadKind::kNotebook && patch.phase == Phase::kRunning
+          ? SettingsFor(*workload).origin
+          : std::string();
   const Time now = parts_.clock.Now();
   auto update = [patch, address, now, cluster = parts_.cluster.name()](model::WorkloadStatus& status) {
     // A stop that came meanwhile is not undone by what was seen before it.
@@ -395,7 +409,8 @@ async::Task<Result<void>> Controller::StopPod(state::WorkloadPtr workload) {
   // The log is followed from before the end: once deleted, the pod takes its log along.
   logs_.Follow(name_space, pod, logs_.PathOf(workload->metadata.uid, CurrentAttempt(*workload)));
   Result<json::Value> deleted = co_await parts_.cluster.client().Delete(kube::kPods, name_space, pod);
-  if (!deleted && deleted.error().code != Code::kNotFound) co_return Fail(deleted.error().Wrap("stopping pod " + pod));
+  if (!deleted && deleted.error().code != Code::kNotFound)
+    co_return Fail(deleted.error().Wrap("stopping pod " + pod));
   co_return Result<void>();
 }
 
@@ -403,9 +418,10 @@ async::Task<Result<void>> Controller::RemovePod(state::WorkloadPtr workload) {
   const std::string name_space = NamespaceOf(workload->metadata.project);
   kube::DeleteOptions options;
   options.grace_seconds = 0;
-  Result<json::Value> deleted =
-      co_await parts_.cluster.client().Delete(kube::kPods, name_space, PodName(*workload), std::move(options));
-  if (!deleted && deleted.error().code != Code::kNotFound) co_return Fail(deleted.error().Wrap("removing an ended pod"));
+  Result<json::Value> deleted = co_await parts_.cluster.client().Delete(
+      kube::kPods, name_space, PodName(*workload), std::move(options));
+  if (!deleted && deleted.error().code != Code::kNotFound)
+    co_return Fail(deleted.error().Wrap("removing an ended pod"));
   co_return Result<void>();
 }
 
@@ -424,7 +440,10 @@ async::Task<Result<void>> Controller::End(state::WorkloadPtr workload, EndDecisi
   const std::string& uid = workload->metadata.uid;
   const int32_t attempt = CurrentAttempt(*workload);
   if (workload->kind == model::WorkloadKind::kTrainingJob) {
-    storage::KeptLog kept{.workload_uid = uid, .attempt = attempt, .path = logs_.PathOf(uid, attempt), .ended = parts_.clock.Now()};
+    storage::KeptLog kept{.workload_uid = uid,
+                          .attempt = attempt,
+                          .path = logs_.PathOf(uid, attempt),
+                          .ended = parts_.clock.Now()};
     Result<void> known = co_await parts_.ledger.KeepLog(std::move(kept));
     CO_RETURN_IF_ERROR(known);
   }
@@ -440,14 +459,17 @@ async::Task<Result<void>> Controller::End(state::WorkloadPtr workload, EndDecisi
   co_return done;
 }
 
-// ---- The notebook's StatefulSet ---------------------------------------------------------------------------------------
+// ---- The notebook's StatefulSet
+// ---------------------------------------------------------------------------------------
 
 async::Task<Result<void>> Controller::ScaleUp(state::WorkloadPtr workload) {
   const std::string name_space = NamespaceOf(workload->metadata.project);
-  Result<json::Value> there = co_await parts_.cluster.client().Get(kube::kStatefulSets, name_space, BaseName(*workload));
+  Result<json::Value> there =
+      co_await parts_.cluster.client().Get(kube::kStatefulSets, name_space, BaseName(*workload));
   CO_RETURN_IF_ERROR(there);
   const ObjectSettings settings = SettingsFor(*workload);
-  const std::string& of_attempt = (*there)["spec"]["template"]["metadata"]["labels"][kLabelAttempt].AsString();
+  const std::string& of_attempt =
+      (*there)["spec"]["template"]["metadata"]["labels"][kLabelAttempt].AsString();
   if (there->At("spec.replicas").AsInt() > 0 && of_attempt == std::to_string(CurrentAttempt(*workload))) {
     co_return Result<void>();  // done before; the cache has not caught up
   }
@@ -460,7 +482,8 @@ async::Task<Result<void>> Controller::ScaleUp(state::WorkloadPtr workload) {
   json::Object& spec = there->MakeObject()["spec"].MakeObject();
   spec.Set("replicas", 1);
   spec.Set("template", wanted["spec"]["template"]);
-  Result<json::Value> updated = co_await parts_.cluster.client().Update(kube::kStatefulSets, name_space, std::move(*there));
+  Result<json::Value> updated =
+      co_await parts_.cluster.client().Update(kube::kStatefulSets, name_space, std::move(*there));
   if (!updated) co_return Fail(updated.error().Wrap("starting " + workload->metadata.name));
   StatusPatch status;
   status.pod = PodName(*workload);
@@ -472,8 +495,8 @@ async::Task<Result<void>> Controller::ScaleUp(state::WorkloadPtr workload) {
 async::Task<Result<void>> Controller::ScaleDown(state::WorkloadPtr workload) {
   json::Value patch = json::Object{{"spec", json::Object{{"replicas", 0}}}};
   Result<json::Value> patched =
-      co_await parts_.cluster.client().Patch(kube::kStatefulSets, NamespaceOf(workload->metadata.project), BaseName(*workload),
-                                             kube::PatchType::kMerge, std::move(patch));
+      co_await parts_.cluster.client().Patch(kube::kStatefulSets, NamespaceOf(workload->metadata.project),
+                                             BaseName(*workload), kube::PatchType::kMerge, std::move(patch));
   if (!patched && patched.error().code != Code::kNotFound) {
     co_return Fail(patched.error().Wrap("stopping " + workload->metadata.name));
   }
@@ -488,7 +511,8 @@ async::Task<Result<void>> Controller::CleanUp(state::WorkloadPtr workload) {
                                                             {kube::kConfigMaps, CodeName(*workload)}};
   for (const auto& [resource, name] : objects) {
     Result<json::Value> gone = co_await parts_.cluster.client().Delete(resource, name_space, name);
-    if (!gone && gone.error().code != Code::kNotFound) co_return Fail(gone.error().Wrap("removing " + resource.kind + " " + name));
+    if (!gone && gone.error().code != Code::kNotFound)
+      co_return Fail(gone.error().Wrap("removing " + resource.kind + " " + name));
   }
   co_return Result<void>();
 }
@@ -499,13 +523,15 @@ async::Task<Result<void>> Controller::StopStrangers(std::string uid) {
     const json::Value& metadata = (*pod)["metadata"];
     if (!IsOurs(*pod, uid) || metadata["labels"][kLabelInstance].AsString() != parts_.instance) continue;
     if (metadata.Contains("deletionTimestamp")) continue;
-    log::Warn("stopping a pod of ours that the ledger does not know",
-              {{"pod", metadata["namespace"].AsString() + "/" + metadata["name"].AsString()}, {"workload", uid}});
+    log::Warn(
+        "stopping a pod of ours that the ledger does not know",
+        {{"pod", metadata["namespace"].AsString() + "/" + metadata["name"].AsString()}, {"workload", uid}});
     kube::DeleteOptions options;
     options.uid = metadata["uid"].AsString();
     Result<json::Value> deleted = co_await parts_.cluster.client().Delete(
         kube::kPods, metadata["namespace"].AsString(), metadata["name"].AsString(), std::move(options));
-    if (!deleted && deleted.error().code != Code::kNotFound) co_return Fail(deleted.error().Wrap("stopping a stranger"));
+    if (!deleted && deleted.error().code != Code::kNotFound)
+      co_return Fail(deleted.error().Wrap("stopping a stranger"));
   }
   co_return Result<void>();
 }

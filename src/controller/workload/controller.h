@@ -20,9 +20,9 @@ namespace cubeplane::controller::workload {
 
 struct Parts {
   state::Ledger& ledger;
-  storage::Store& store;         // uploaded code
+  storage::Store& store;  // uploaded code
   Cluster& cluster;
-  state::Entry& entry;           // origins
+  state::Entry& entry;  // origins
   const DoorKey& door_key;
   async::Executor& executor;
   async::BlockingPool& pool;
@@ -79,7 +79,8 @@ class Controller {
   LogKeeper logs_;
   Loop loop_;
   size_t listener_ = 0;
-  std::map<std::pair<std::string, std::string>, std::string> uid_of_pod_;  // survives the pod's deletion by one event
+  std::map<std::pair<std::string, std::string>, std::string>
+      uid_of_pod_;                          // survives the pod's deletion by one event
   std::map<std::string, Mono> looked_for_;  // by workload/attempt: since when its pod is looked for in vain
 };
 

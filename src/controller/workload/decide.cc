@@ -87,11 +87,13 @@ EndDecision EndOfPod(const json::Value& pod) {
   end.retry = true;
   const std::string code = std::to_string(ended["exitCode"].AsInt());
   if (ended["reason"].AsString() == "OOMKilled") {
-    end.reason = {"out_of_memory",
-                  {{"limit", pod.At("spec.containers.0.resources.limits.memory").AsString()}, {"code", code}}};
+    end.reason = {
+        "out_of_memory",
+        {{"limit", pod.At("spec.containers.0.resources.limits.memory").AsString()}, {"code", code}}};
   } else if (ended.IsNull()) {
     end.reason = {"pod_failed",
-                  {{"word", pod.At("status.reason").AsString()}, {"message", Cut(pod.At("status.message").AsString())}}};
+                  {{"word", pod.At("status.reason").AsString()},
+                   {"message", Cut(pod.At("status.message").AsString())}}};
   } else {
     end.reason = {"program_failed", {{"code", code}}};
   }
@@ -204,13 +206,15 @@ void DecideLiveNotebook(const model::Workload& workload, const Seen& seen, Plan&
     return;
   }
   plan.status = Patch(workload, seen.pod);
-  plan.status.phase = !seen.pod.IsNull() && !IsDeleting(seen.pod) && IsReady(seen.pod) ? Phase::kRunning : Phase::kStarting;
+  plan.status.phase =
+      !seen.pod.IsNull() && !IsDeleting(seen.pod) && IsReady(seen.pod) ? Phase::kRunning : Phase::kStarting;
   if (!seen.pod.IsNull()) {
     CountRestarts(workload, seen.pod, plan.status);
     if (plan.status.phase == Phase::kStarting) plan.status.reason = StartingReason(seen.pod);
   }
   const bool was_up = workload.status.phase == Phase::kRunning || !workload.status.reason.code.empty();
-  if (plan.status.phase == Phase::kStarting && plan.status.reason.code.empty() && was_up && workload.status.started) {
+  if (plan.status.phase == Phase::kStarting && plan.status.reason.code.empty() && was_up &&
+      workload.status.started) {
     plan.status.reason = {"notebook_restarting", {}};
   }
   plan.steps = {Step::kSetStatus};

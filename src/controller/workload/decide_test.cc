@@ -16,7 +16,8 @@ const Time kNow(std::chrono::seconds(1'800'000'000));
 model::Workload Job(Phase phase) {
   model::Workload job;
   job.kind = model::WorkloadKind::kTrainingJob;
-  job.metadata = {.name = "bert", .project = "nlp", .uid = "019a0000-0000-7000-8000-0000009f3a1c", .owner = "ann"};
+  job.metadata = {
+      .name = "bert", .project = "nlp", .uid = "019a0000-0000-7000-8000-0000009f3a1c", .owner = "ann"};
   job.status.phase = phase;
   job.status.attempts = {{.number = 2}};
   return job;
@@ -70,7 +71,8 @@ TEST(DecideTraining, AMissingPodIsLookedForBeforeItCountsAsGone) {
 
 TEST(DecideTraining, ItsResultIsTheTerminationMessage) {
   Seen seen = Nothing();
-  seen.pod = PodIn("Succeeded", R"({"terminated":{"exitCode":0,"reason":"Completed","message":"{\"accuracy\":0.97}"}})");
+  seen.pod = PodIn("Succeeded",
+                   R"({"terminated":{"exitCode":0,"reason":"Completed","message":"{\"accuracy\":0.97}"}})");
   const Plan plan = Decide(Job(Phase::kRunning), seen, kNow);
   ASSERT_EQ(plan.steps, (std::vector{Step::kKeepLog, Step::kEnd}));
   EXPECT_EQ(plan.end.phase, Phase::kSucceeded);
@@ -159,14 +161,17 @@ TEST(DecideNotebook, StopScalesDownAndEndsWhenThePodIsProvedGone) {
   EXPECT_EQ(Decide(notebook, seen, kNow).end.phase, Phase::kStopped);
 }
 
-// Found by the simulation: a StatefulSet that has just been scaled may still make the pod that is not there yet.
+// Found by the simulation: a StatefulSet that has just been scaled may still make the pod that is not there
+// yet.
 TEST(DecideNotebook, StopWaitsUntilTheStatefulSetHasSettled) {
   Seen seen = Nothing();
   seen.absence_confirmed = true;
-  seen.stateful_set = Parse(R"({"metadata":{"generation":3},"spec":{"replicas":0},"status":{"observedGeneration":2}})");
+  seen.stateful_set =
+      Parse(R"({"metadata":{"generation":3},"spec":{"replicas":0},"status":{"observedGeneration":2}})");
   EXPECT_TRUE(Decide(Notebook(Phase::kStopping), seen, kNow).steps.empty());
   EXPECT_TRUE(Decide(Notebook(Phase::kStopping), seen, kNow).again);
-  seen.stateful_set = Parse(R"({"metadata":{"generation":3},"spec":{"replicas":0},"status":{"observedGeneration":3}})");
+  seen.stateful_set =
+      Parse(R"({"metadata":{"generation":3},"spec":{"replicas":0},"status":{"observedGeneration":3}})");
   EXPECT_EQ(Decide(Notebook(Phase::kStopping), seen, kNow).steps, std::vector{Step::kEnd});
   seen.stateful_set = Parse(R"({"metadata":{"generation":3},"spec":{"replicas":1}})");
   EXPECT_EQ(Decide(Notebook(Phase::kStopping), seen, kNow).steps, std::vector{Step::kScaleDown});
@@ -174,8 +179,8 @@ TEST(DecideNotebook, StopWaitsUntilTheStatefulSetHasSettled) {
 
 TEST(DecideNotebook, StartScalesUpWithTheNewAttempt) {
   Seen seen = Nothing();
-  seen.stateful_set = Parse(
-      R"({"spec":{"replicas":0,"template":{"metadata":{"labels":{"cubeplane.io/attempt":"1"}}}}})");
+  seen.stateful_set =
+      Parse(R"({"spec":{"replicas":0,"template":{"metadata":{"labels":{"cubeplane.io/attempt":"1"}}}}})");
   EXPECT_EQ(Decide(Notebook(Phase::kAdmitted), seen, kNow).steps, std::vector{Step::kScaleUp});
 }
 
@@ -184,21 +189,22 @@ TEST(DecideNotebook, RestartsAreCountedByPodUidAndByContainer) {
   notebook.status.restarts = 3;
   notebook.status.attempts = {{.number = 2, .pod_uid = "p0", .pod_restarts = 1}};
   Seen seen = Nothing();
-  seen.stateful_set = Parse(
-      R"({"spec":{"replicas":1,"template":{"metadata":{"labels":{"cubeplane.io/attempt":"2"}}}}})");
+  seen.stateful_set =
+      Parse(R"({"spec":{"replicas":1,"template":{"metadata":{"labels":{"cubeplane.io/attempt":"2"}}}}})");
   seen.pod = PodIn("Running");
   EXPECT_EQ(Decide(notebook, seen, kNow).status.restarts, 4);
   notebook.status.attempts.back().pod_uid = "p1";
   notebook.status.attempts.back().pod_restarts = 0;
   EXPECT_EQ(Decide(notebook, seen, kNow).status.restarts, 3);
-  seen.pod = Parse(R"({"metadata":{"uid":"p1"},"status":{"phase":"Running","containerStatuses":[{"restartCount":2}]}})");
+  seen.pod = Parse(
+      R"({"metadata":{"uid":"p1"},"status":{"phase":"Running","containerStatuses":[{"restartCount":2}]}})");
   EXPECT_EQ(Decide(notebook, seen, kNow).status.restarts, 5);
 }
 
 TEST(DecideNotebook, RunningOnlyWhenItAnswers) {
   Seen seen = Nothing();
-  seen.stateful_set = Parse(
-      R"({"spec":{"replicas":1,"template":{"metadata":{"labels":{"cubeplane.io/attempt":"2"}}}}})");
+  seen.stateful_set =
+      Parse(R"({"spec":{"replicas":1,"template":{"metadata":{"labels":{"cubeplane.io/attempt":"2"}}}}})");
   seen.pod = PodIn("Running");
   EXPECT_EQ(Decide(Notebook(Phase::kStarting), seen, kNow).status.phase, Phase::kStarting);
   seen.pod.MakeObject()["status"].Set("conditions",
@@ -211,7 +217,8 @@ TEST(Objects, PrefixNamesStayApart) {
   b.metadata.name = "bert-1";
   b.metadata.uid = "019a0000-0000-7000-8000-0000009f3a1d";
   EXPECT_NE(BaseName(a), BaseName(b));
-  EXPECT_EQ(NotebookStatefulSet(a, {}, 1)["spec"]["selector"]["matchLabels"][kLabelWorkload].AsString(), a.metadata.uid);
+  EXPECT_EQ(NotebookStatefulSet(a, {}, 1)["spec"]["selector"]["matchLabels"][kLabelWorkload].AsString(),
+            a.metadata.uid);
 }
 
 TEST(Objects, EveryContainerNamesRequestsAndLimits) {

@@ -60,7 +60,8 @@ class PartialFile {
 
 }  // namespace
 
-LogKeeper::LogKeeper(kube::Client& client, std::string folder, async::Executor& executor, async::BlockingPool& pool)
+LogKeeper::LogKeeper(kube::Client& client, std::string folder, async::Executor& executor,
+                     async::BlockingPool& pool)
     : client_(client), folder_(std::move(folder)), pool_(pool), group_(executor) {}
 
 std::string LogKeeper::PathOf(const std::string& workload_uid, int32_t attempt) const {
@@ -79,11 +80,13 @@ void LogKeeper::Follow(std::string name_space, std::string pod, std::string path
 
 async::Task<void> LogKeeper::FollowToEnd(std::string name_space, std::string pod, std::string path) {
   const Result<void> kept = co_await Copy(name_space, pod, path, true);
-  if (!kept) log::Warn("a log was not kept", {{"pod", name_space + "/" + pod}, {"error", kept.error().message}});
+  if (!kept)
+    log::Warn("a log was not kept", {{"pod", name_space + "/" + pod}, {"error", kept.error().message}});
   following_.erase(path);
 }
 
-async::Task<Result<void>> LogKeeper::Copy(std::string name_space, std::string pod, std::string path, bool follow) {
+async::Task<Result<void>> LogKeeper::Copy(std::string name_space, std::string pod, std::string path,
+                                          bool follow) {
   kube::LogOptions options;
   options.follow = follow;
   options.timestamps = true;
@@ -108,7 +111,8 @@ async::Task<Result<void>> LogKeeper::Copy(std::string name_space, std::string po
 }
 
 async::Task<void> LogKeeper::Stop() {
-  // A pod that is still in its grace is followed again after the next start; what is there until then is not lost.
+  // A pod that is still in its grace is followed again after the next start; what is there until then is not
+  // lost.
   following_.clear();
   co_return;
 }

@@ -20,8 +20,8 @@ class LogKeeper {
   LogKeeper(kube::Client& client, std::string folder, async::Executor& executor, async::BlockingPool& pool);
 
   std::string PathOf(const std::string& workload_uid, int32_t attempt) const;
-  // The whole log as it is now. Errors are kept apart from the workload's end: a log that cannot be had must not hold up
-  // the release of its quota.
+  // The whole log as it is now. Errors are kept apart from the workload's end: a log that cannot be had must
+  // not hold up the release of its quota.
   async::Task<Result<void>> Keep(std::string name_space, std::string pod, std::string path);
   // Begins to follow, and goes on until the pod ends: for pods that are about to be deleted. Once per path.
   void Follow(std::string name_space, std::string pod, std::string path);

@@ -70,15 +70,17 @@ Array Command(const model::Workload& workload, const ObjectSettings& settings) {
   Array command;
   for (const std::string& word : workload.spec.command) command.push_back(word);
   if (!command.empty() || workload.kind != model::WorkloadKind::kNotebook) return command;
-  // JupyterLab without a log-in of its own: the door in front of it asks for the gateway's secret, and the gateway for a
-  // signed-in owner. Jupyter's own XSRF check stays on. The origin is fixed, because the gateway passes the public Host.
+  // JupyterLab without a log-in of its own: the door in front of it asks for the gateway's secret, and the
+  // gateway for a signed-in owner. Jupyter's own XSRF check stays on. The origin is fixed, because the
+  // gateway passes the public Host.
   const std::string home = "/data/home/" + HomeName(workload);
   for (const std::string& word :
        {std::string("jupyter-lab"), std::string("--no-browser"), std::string("--ip=127.0.0.1"),
         "--port=" + std::to_string(kNotebookPort), std::string("--IdentityProvider.token="),
-        std::string("--PasswordIdentityProvider.hashed_password="), std::string("--ServerApp.allow_remote_access=True"),
-        "--ServerApp.allow_origin=" + settings.origin, std::string("--ServerApp.root_dir=/data"),
-        "--FileContentsManager.preferred_dir=" + home, std::string("--ServerApp.terminado_settings={\"shell_command\":[\"/bin/bash\"]}"),
+        std::string("--PasswordIdentityProvider.hashed_password="),
+        std::string("--ServerApp.allow_remote_access=True"), "--ServerApp.allow_origin=" + settings.origin,
+        std::string("--ServerApp.root_dir=/data"), "--FileContentsManager.preferred_dir=" + home,
+        std::string("--ServerApp.terminado_settings={\"shell_command\":[\"/bin/bash\"]}"),
         std::string("--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"),
         std::string("--LabApp.news_url=")}) {
     command.push_back(word);
@@ -101,7 +103,9 @@ Value Container(const model::Workload& workload, const ObjectSettings& settings)
   container.Set("resources", ResourceAmounts(workload));
   container.Set("terminationMessagePath", "/dev/termination-log");
   Array mounts{Object{{"name", "data"}, {"mountPath", "/data"}},
-               Object{{"name", "data"}, {"mountPath", "/home/" + HomeName(workload)}, {"subPath", "home/" + HomeName(workload)}},
+               Object{{"name", "data"},
+                      {"mountPath", "/home/" + HomeName(workload)},
+                      {"subPath", "home/" + HomeName(workload)}},
                Object{{"name", "scratch"}, {"mountPath", "/scratch"}},
                Object{{"name", "shm"}, {"mountPath", "/dev/shm"}}};
   if (has_code) mounts.push_back(Object{{"name", "code"}, {"mountPath", "/workspace"}, {"readOnly", true}});
@@ -110,7 +114,8 @@ Value Container(const model::Workload& workload, const ObjectSettings& settings)
     container.Set("ports", Array{Object{{"name", "http"}, {"containerPort", int64_t{kNotebookPort}}}});
     // /api answers as soon as the server does, and without a log-in.
     container.Set("readinessProbe",
-                  Object{{"httpGet", Object{{"path", "/api"}, {"port", int64_t{kNotebookPort}}}}, {"periodSeconds", 1}});
+                  Object{{"httpGet", Object{{"path", "/api"}, {"port", int64_t{kNotebookPort}}}},
+                         {"periodSeconds", 1}});
   }
   return container;
 }
@@ -129,7 +134,9 @@ Value PodSpec(const model::Workload& workload, const ObjectSettings& settings) {
     volumes.push_back(Object{{"name", "code"}, {"configMap", Object{{"name", CodeName(workload)}}}});
   }
   // The signpost: only nodes of the group, and of the pool that admission fixed.
-  Array terms{Object{{"key", model::Labels().resource_group}, {"operator", "In"}, {"values", Array{settings.resource_group}}}};
+  Array terms{Object{{"key", model::Labels().resource_group},
+                     {"operator", "In"},
+                     {"values", Array{settings.resource_group}}}};
   for (const auto& [key, value] : settings.pool_selector) {
     terms.push_back(Object{{"key", key}, {"operator", "In"}, {"values", Array{value}}});
   }
@@ -140,7 +147,8 @@ Value PodSpec(const model::Workload& workload, const ObjectSettings& settings) {
               {"containers", Array{Container(workload, settings)}},
               {"volumes", std::move(volumes)}};
   Object required{{"nodeSelectorTerms", Array{Object{{"matchExpressions", std::move(terms)}}}}};
-  spec.Set("affinity", Object{{"nodeAffinity", Object{{"requiredDuringSchedulingIgnoredDuringExecution", std::move(required)}}}});
+  spec.Set("affinity", Object{{"nodeAffinity", Object{{"requiredDuringSchedulingIgnoredDuringExecution",
+                                                       std::move(required)}}}});
   if (settings.resource_group != model::Labels().default_group) {
     // The exact taint of the group, never a broad one.
     spec.Set("tolerations", Array{Object{{"key", model::Labels().group_taint},
@@ -169,7 +177,10 @@ Value TrainingPod(const model::Workload& workload, const ObjectSettings& setting
 Value NotebookTrialPod(const model::Workload& workload, const ObjectSettings& settings) {
   Value metadata = Metadata(workload, settings, BaseName(workload) + "-trial");
   AddDoor(metadata, workload);
-  return Object{{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", std::move(metadata)}, {"spec", PodSpec(workload, settings)}};
+  return Object{{"apiVersion", "v1"},
+                {"kind", "Pod"},
+                {"metadata", std::move(metadata)},
+                {"spec", PodSpec(workload, settings)}};
 }
 
 Value NotebookStatefulSet(const model::Workload& workload, const ObjectSettings& settings, int replicas) {
@@ -206,7 +217,8 @@ Value DoorSecretObject(const model::Workload& workload, const ObjectSettings& se
                 {"stringData", Object{{"secret", settings.door_secret}}}};
 }
 
-Value CodeConfigMap(const model::Workload& workload, const ObjectSettings& settings, std::string archive_base64) {
+Value CodeConfigMap(const model::Workload& workload, const ObjectSettings& settings,
+                    std::string archive_base64) {
   return Object{{"apiVersion", "v1"},
                 {"kind", "ConfigMap"},
                 {"metadata", Metadata(workload, settings, CodeName(workload))},
