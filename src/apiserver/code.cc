@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "apiserver/handlers.h"
+#include "base/strings.h"
 
 namespace cubeplane::apiserver {
 namespace {
@@ -42,12 +43,12 @@ async::Task<Answer> Keep(Context& context, std::string digest) {
 }  // namespace
 
 async::Task<Answer> UploadCode(Context& context) {
-  Answer answer = co_await Keep(context, std::string(kDigestPrefix) + auth::Sha256Hex(context.request.body));
+  Answer answer = co_await Keep(context, std::string(kDigestPrefix) + Sha256Hex(context.request.body));
   co_return answer;
 }
 
 async::Task<Answer> PutCode(Context& context) {
-  const std::string digest = std::string(kDigestPrefix) + auth::Sha256Hex(context.request.body);
+  const std::string digest = std::string(kDigestPrefix) + Sha256Hex(context.request.body);
   if (context.Param("digest") != digest) {
     co_return Fail(
         BadField(Code::kInvalid, "digest", context.Param("digest"), digest + ", which is what the body has"));

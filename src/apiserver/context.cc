@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/strings.h"
 #include "json/json.h"
 
 namespace cubeplane::apiserver {
@@ -137,7 +138,7 @@ Result<state::Call> CallOf(const Context& context) {
   }
   call.method = context.request.method;
   call.path = std::string(context.request.path());
-  call.body_sha256 = auth::Sha256Hex(context.request.body);
+  call.body_sha256 = Sha256Hex(context.request.body);
   return call;
 }
 

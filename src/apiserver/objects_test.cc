@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "apiserver/testing/api_fixture.h"
+#include "base/strings.h"
 
 namespace cubeplane::apiserver {
 namespace {
@@ -262,7 +263,7 @@ TEST_F(ObjectsTest, CodeIsKnownByItsDigest) {
   const http::Response made = Send(ask);
   ASSERT_EQ(made.status, 201) << made.body;
   const std::string digest = Json(made)["digest"].AsString();
-  EXPECT_EQ(digest, "sha256:" + auth::Sha256Hex(bytes));
+  EXPECT_EQ(digest, "sha256:" + Sha256Hex(bytes));
   EXPECT_EQ(Send(ask).status, 201) << "again is harmless";
   const auto put = [&](const std::string& to) {
     return Send({.method = "PUT",

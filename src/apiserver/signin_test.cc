@@ -3,6 +3,7 @@
 
 #include "apiserver/pages.h"
 #include "apiserver/testing/api_fixture.h"
+#include "base/strings.h"
 
 namespace cubeplane::apiserver {
 namespace {
@@ -174,7 +175,7 @@ TEST_F(SignInTest, TheHonestWayFromTheWorkloadToThePlatformAndBack) {
   EXPECT_EQ(done.headers.Get("Location"), "/lab/tree/a.ipynb?x=1");
   const std::string value = Given(done, entry_.cookie_name());
   ASSERT_EQ(value.size(), 64u);
-  const auto& put = entry_.sessions.at(auth::Sha256Hex(value));
+  const auto& put = entry_.sessions.at(Sha256Hex(value));
   EXPECT_EQ(put.user, "member-1");
   EXPECT_EQ(put.host, kHost);
   EXPECT_EQ(put.expires, clock_.Now() + std::chrono::hours(8));
@@ -259,7 +260,7 @@ TEST_F(SignInTest, ALinkShowsAButtonAndOpensThatNotebookOnce) {
   const http::Response done = redeem(link, kHost);
   EXPECT_EQ(done.status, 303) << done.body;
   EXPECT_EQ(done.headers.Get("Location"), "/lab");
-  EXPECT_EQ(entry_.sessions.at(auth::Sha256Hex(Given(done, entry_.cookie_name()))).host, kHost);
+  EXPECT_EQ(entry_.sessions.at(Sha256Hex(Given(done, entry_.cookie_name()))).host, kHost);
   EXPECT_EQ(redeem(link, kHost).status, 410);
   EXPECT_EQ(redeem(LinkOf("member-1"), "other--demo.localhost").status, 410);
   const std::string late = LinkOf("member-1");

@@ -6,6 +6,7 @@
 
 #include "async/group.h"
 #include "async/manual_executor.h"
+#include "base/strings.h"
 #include "storage/sqlite/sqlite.h"
 
 namespace cubeplane::auth {

@@ -2,6 +2,7 @@
 // wrong.
 #include "auth/auth.h"
 #include "auth/query.h"
+#include "base/strings.h"
 #include "json/json.h"
 
 namespace cubeplane::auth {

@@ -14,16 +14,6 @@ void Ready() {
 
 }  // namespace
 
-std::string Sha256Hex(std::string_view text) {
-  Ready();
-  unsigned char digest[crypto_hash_sha256_BYTES];
-  crypto_hash_sha256(digest, reinterpret_cast<const unsigned char*>(text.data()), text.size());
-  std::string hex(2 * sizeof digest + 1, '\0');
-  sodium_bin2hex(hex.data(), hex.size(), digest, sizeof digest);
-  hex.pop_back();
-  return hex;
-}
-
 std::string NewSecret(Random& random) { return random.Hex(32); }
 
 bool SameSecret(std::string_view a, std::string_view b) {

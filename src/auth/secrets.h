@@ -10,10 +10,8 @@
 
 namespace cubeplane::auth {
 
-// SHA-256 in lower-case hexadecimal: how cookies, tokens and links are stored. They have 256 random bits, so
-// that a plain hash is enough.
-std::string Sha256Hex(std::string_view text);
-// 256 random bits as 64 hexadecimal characters.
+// 256 random bits as 64 hexadecimal characters. Cookies, tokens and links are such, so a plain Sha256Hex
+// (base/strings.h) is enough to store them by.
 std::string NewSecret(Random& random);
 // Equal in time that depends on the lengths only.
 bool SameSecret(std::string_view a, std::string_view b);

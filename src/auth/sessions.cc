@@ -3,6 +3,7 @@
 
 #include "auth/auth.h"
 #include "auth/query.h"
+#include "base/strings.h"
 
 namespace cubeplane::auth {
 namespace {

@@ -1,6 +1,7 @@
 // API tokens.
 #include "auth/auth.h"
 #include "auth/query.h"
+#include "base/strings.h"
 
 namespace cubeplane::auth {
 namespace {

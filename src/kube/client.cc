@@ -239,6 +239,18 @@ async::Task<Result<json::Value>> Client::Delete(Resource resource, std::string n
   co_return answer;
 }
 
+async::Task<Result<http::Response>> Client::OpenStream(http::Request request) {
+  http::SendOptions options;
+  options.stream = true;
+  Result<http::Response> response = co_await transport_.Send(std::move(request), options);
+  CO_RETURN_IF_ERROR(response);
+  if (response->status == 200) co_return std::move(*response);
+  if (response->stream) {
+    response->body = co_await ReadAll(response->stream, options.max_body);
+  }
+  co_return Fail(ErrorOf(*response));
+}
+
 async::Task<Result<std::unique_ptr<WatchStream>>> Client::Watch(Resource resource, std::string name_space,
                                                                 WatchOptions options) {
   std::string target = Target(PathOf(resource, name_space, ""))
@@ -250,16 +262,8 @@ async::Task<Result<std::unique_ptr<WatchStream>>> Client::Watch(Resource resourc
                            .Add("timeoutSeconds", std::to_string(options.timeout_seconds))
                            .Take();
   http::Request request = Make("GET", std::move(target), nullptr, "");
-  http::SendOptions send;
-  send.stream = true;
-  Result<http::Response> response = co_await transport_.Send(std::move(request), send);
+  Result<http::Response> response = co_await OpenStream(std::move(request));
   CO_RETURN_IF_ERROR(response);
-  if (response->status != 200) {
-    if (response->stream) {
-      response->body = co_await ReadAll(response->stream, send.max_body);
-    }
-    co_return Fail(ErrorOf(*response));
-  }
   if (!response->stream) co_return Fail(Code::kInternal, "the API server answered a watch without a stream");
   std::unique_ptr<WatchStream> stream = std::make_unique<BodyWatch>(response->stream);
   co_return stream;
@@ -277,17 +281,8 @@ async::Task<Result<http::Response>> Client::PodLog(std::string name_space, std::
                            .Add("limitBytes", options.limit_bytes ? std::to_string(*options.limit_bytes) : "")
                            .Take();
   http::Request request = Make("GET", std::move(target), nullptr, "");
-  http::SendOptions send;
-  send.stream = true;
-  Result<http::Response> response = co_await transport_.Send(std::move(request), send);
-  CO_RETURN_IF_ERROR(response);
-  if (response->status != 200) {
-    if (response->stream) {
-      response->body = co_await ReadAll(response->stream, send.max_body);
-    }
-    co_return Fail(ErrorOf(*response));
-  }
-  co_return std::move(*response);
+  Result<http::Response> response = co_await OpenStream(std::move(request));
+  co_return response;
 }
 
 }  // namespace cubeplane::kube

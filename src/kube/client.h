@@ -90,6 +90,8 @@ class Client {
 
  private:
   async::Task<Result<json::Value>> Exchange(http::Request request);
+  // An answer of status 200 with its body as a stream, or the error that it is.
+  async::Task<Result<http::Response>> OpenStream(http::Request request);
   http::Request Make(std::string method, std::string target, const json::Value* body,
                      std::string content_type);
 

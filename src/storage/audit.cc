@@ -1,23 +1,8 @@
 #include "storage/audit.h"
 
-#include <openssl/evp.h>
-
-#include <array>
+#include "base/strings.h"
 
 namespace cubeplane::storage {
-
-std::string Sha256Hex(std::string_view bytes) {
-  std::array<unsigned char, 32> digest{};
-  unsigned int size = 0;
-  EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr);
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string text;
-  for (unsigned char byte : digest) {
-    text += kHex[byte >> 4];
-    text += kHex[byte & 15];
-  }
-  return text;
-}
 
 std::string AuditHash(const AuditRow& row) {
   std::string record;

@@ -9,8 +9,6 @@
 
 namespace cubeplane::storage {
 
-std::string Sha256Hex(std::string_view bytes);
-
 // SHA-256 over every field of `row` (each with its length before it) and `row.previous_hash`; `row.hash` is
 // not read.
 std::string AuditHash(const AuditRow& row);

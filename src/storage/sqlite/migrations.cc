@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "base/strings.h"
 #include "storage/audit.h"
 #include "storage/sqlite/guard.h"
 
