@@ -16,6 +16,7 @@
 
 #include "async/loop.h"
 #include "cli/exit_codes.h"
+#include "engine/node/guarantees.h"
 #include "engine/node/node.h"
 #include "engine/node/sweep.h"
 #include "gateway/gateway.h"
@@ -137,6 +138,17 @@ void End(pid_t child) {
   waitpid(child, nullptr, 0);
 }
 
+// What this machine can hold of limits and walls, so that nobody has to find out later.
+void PrintGuarantees() {
+  std::fprintf(stderr, "what this machine holds for each workload:\n");
+  for (const engine::node::Guarantee& row : engine::node::Guarantees()) {
+    const char* hold = row.hold == engine::node::Hold::kHard     ? "held"
+                       : row.hold == engine::node::Hold::kPartly ? "partly"
+                                                                 : "not";
+    std::fprintf(stderr, "  %-10s %-7s %s\n", row.what.c_str(), hold, row.how.c_str());
+  }
+}
+
 int Watch(const UpOptions& options, const Places& places) {
   sigset_t watched;
   sigemptyset(&watched);
@@ -214,6 +226,7 @@ int UpMain(int argc, char** argv) {
   if (!places) return Say(places.error());
   const Result<DataLock> lock = DataLock::Take(*places);
   if (!lock) return Say(lock.error());
+  PrintGuarantees();
   return Watch(*options, *places);
 }
 
