@@ -135,7 +135,8 @@ def stay(run, plane, link):
     """Until Ctrl-C, TERM or a closed terminal; gives the exit code."""
     def stop(number, frame):
         raise KeyboardInterrupt
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    # INT too: a shell in the background starts programs with it ignored.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
     print(say("open", link=link, port=plane.port, host=socket.gethostname(), url=plane.url))
     sys.stdout.flush()
