@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <fstream>
+#include <iterator>
 #include <set>
 
 #include "storage/sqlite/sqlite.h"
@@ -156,6 +157,58 @@ TEST(SqliteFault, AFullDiskRefusesTheWholeGroupAndRecoversByItself) {
     return {};
   })));
   EXPECT_EQ(found, expected);
+  thread.Call([&] { store->reset(); });
+}
+
+// Commits in a write-ahead log: its frames with a size of the database in the second word end one (SQLite's
+// file format, 4.1).
+size_t CommitsInLog(const std::string& path) {
+  constexpr size_t kHeader = 32, kFrameHeader = 24;
+  std::ifstream file(path, std::ios::binary);
+  const std::string log((std::istreambuf_iterator<char>(file)), {});
+  const auto word = [&log](size_t at) {
+    uint32_t value = 0;
+    for (size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(log[at + i]);
+    return value;
+  };
+  size_t commits = 0;
+  if (log.size() < kHeader) return 0;
+  const size_t page = word(8);
+  for (size_t at = kHeader; at + kFrameHeader + page <= log.size(); at += kFrameHeader + page) {
+    if (word(at + 4) != 0 && log.compare(at + 8, 8, log, 16, 8) == 0) ++commits;
+  }
+  return commits;
+}
+
+// Sixty requests that come while one is being written share one commit, and so one sync.
+TEST(SqliteFault, ManyWritesShareOneCommit) {
+  constexpr int kMany = 60;
+  TempFolder folder;
+  const std::string path = folder.File("ledger.db");
+  LoopThread thread;
+  auto store = thread.Call([&] { return OpenSqlite(thread.loop(), thread.clock(), {.path = path}); });
+  ASSERT_TRUE(store);
+  ASSERT_TRUE(thread.Run((*store)->Write(Putting("first", "{}"))));
+  const size_t before = CommitsInLog(path + "-wal");
+  ASSERT_GT(before, 0u);
+  std::promise<void> entered, leave;
+  auto gate = std::make_shared<std::shared_future<void>>(leave.get_future());
+  auto busy = thread.Start((*store)->Write([&entered, gate](Txn&) -> Result<void> {
+    entered.set_value();
+    gate->wait();
+    return {};
+  }));
+  entered.get_future().wait();
+  std::vector<std::future<Result<void>>> waiting;
+  for (int i = 0; i < kMany; ++i) waiting.push_back(thread.Start((*store)->Write(Putting(NameOf(i), "{}"))));
+  // All have been queued once the loop has got this far.
+  thread.Call([] {});
+  leave.set_value();
+  EXPECT_TRUE(busy.get());
+  for (auto& answer : waiting) EXPECT_TRUE(answer.get());
+  const size_t commits = CommitsInLog(path + "-wal") - before;
+  EXPECT_GE(commits, 1u);
+  EXPECT_LE(commits, 3u);
   thread.Call([&] { store->reset(); });
 }
 
