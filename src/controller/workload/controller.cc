@@ -53,6 +53,7 @@ void Controller::Start() {
   });
   for (const state::WorkloadPtr& workload : parts_.ledger.Workloads()) loop_.Mark(workload->metadata.uid);
   loop_.Start(8);
+  logs_.SweepHourly(parts_.clock, parts_.log_retention);
 }
 
 async::Task<void> Controller::Stop() {

@@ -29,6 +29,7 @@ struct Parts {
   const Clock& clock;
   Random& random;
   std::string instance, domain, log_folder;
+  Duration log_retention = std::chrono::hours(24 * 30);
   // The decision itself; the simulation plants a wrong one here to show that its checks find it.
   std::function<Plan(const model::Workload&, const Seen&, Time)> decide = Decide;
 };

@@ -1,10 +1,12 @@
 #include "controller/workload/log_keeper.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "log/log.h"
 
@@ -62,7 +64,7 @@ class PartialFile {
 
 LogKeeper::LogKeeper(kube::Client& client, std::string folder, async::Executor& executor,
                      async::BlockingPool& pool)
-    : client_(client), folder_(std::move(folder)), pool_(pool), group_(executor) {}
+    : client_(client), folder_(std::move(folder)), executor_(executor), pool_(pool), group_(executor) {}
 
 std::string LogKeeper::PathOf(const std::string& workload_uid, int32_t attempt) const {
   return folder_ + "/" + workload_uid + "-a" + std::to_string(attempt) + ".log";

@@ -26,17 +26,25 @@ class LogKeeper {
   // Begins to follow, and goes on until the pod ends: for pods that are about to be deleted. Once per path.
   void Follow(std::string name_space, std::string pod, std::string path);
   bool IsFollowing(const std::string& path) const { return following_.contains(path); }
+  // Removes, once an hour, files that were written longer ago than `retention`. A step of the wall clock
+  // while we run does not shorten it: time is counted from the start on the monotonic clock.
+  void SweepHourly(const Clock& clock, Duration retention);
   async::Task<void> Stop();
 
  private:
   async::Task<Result<void>> Copy(std::string name_space, std::string pod, std::string path, bool follow);
+  async::Task<void> Sweep(const Clock& clock, Duration retention);
   async::Task<void> FollowToEnd(std::string name_space, std::string pod, std::string path);
 
   kube::Client& client_;
   const std::string folder_;
+  async::Executor& executor_;
   async::BlockingPool& pool_;
   async::TaskGroup group_;
   std::set<std::string> following_;
 };
+
+// Removes files of `folder` that end in ".log" or ".part" and were written before `before`. Gives how many.
+size_t RemoveOldLogs(const std::string& folder, Time before);
 
 }  // namespace cubeplane::controller::workload
