@@ -251,6 +251,7 @@ Result<void> Plane::WriteEndpoint() const {
 async::Task<void> Plane::Stop() {
   // No new requests first, then those who act, then what they act on.
   if (kubernetes_http_) kubernetes_http_->Stop();
+  if (api_) api_->Stop();
   if (api_http_) api_http_->Stop();
   if (routes_) co_await routes_->Stop();
   if (workloads_) co_await workloads_->Stop();
