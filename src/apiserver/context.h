@@ -101,7 +101,6 @@ const std::vector<Route>& Routes();
 std::vector<std::string_view> SplitPath(std::string_view path);
 
 // ---- Small helpers of the handlers
-// --------------------------------------------------------------------------------
 
 http::Response JsonResponse(int status, const json::Value& value);
 // One object, with its ETag.

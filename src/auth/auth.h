@@ -77,7 +77,6 @@ class Auth {
   async::Task<Result<std::optional<std::string>>> Bootstrap();
 
   // ---- Users
-  // -----------------------------------------------------------------------------------------------------
   // kInvalid for name or password, kAlreadyExists. With an empty password one is made; the answer is that,
   // else "".
   async::Task<Result<std::string>> CreateUser(std::string name, std::string display_name, bool admin,
@@ -100,7 +99,6 @@ class Auth {
   async::Task<Result<std::vector<storage::UserRow>>> Users();
 
   // ---- Signing in
-  // ------------------------------------------------------------------------------------------------
   // kUnauthenticated alike for a wrong name, a wrong password and a disabled user, after the same work;
   // kTooMany.
   async::Task<Result<storage::UserRow>> CheckPassword(std::string user, std::string password);
@@ -114,14 +112,12 @@ class Auth {
   async::Task<Result<std::vector<std::string>>> EndSessionsOf(std::string user);
 
   // ---- Tokens
-  // ----------------------------------------------------------------------------------------------------
   async::Task<Result<NewToken>> CreateToken(std::string user, std::string label, std::string scope,
                                             std::optional<Duration> lifetime);
   async::Task<Result<std::vector<storage::TokenRow>>> TokensOf(std::string user);
   async::Task<Result<void>> DeleteToken(std::string user, std::string id);  // kNotFound
 
   // ---- Links and codes: good once
-  // --------------------------------------------------------------------------------
   async::Task<Result<Link>> MakeLink(std::string user, std::string host, std::string workload_uid,
                                      std::string parent_hash);
   async::Task<Result<OriginGrant>> RedeemLink(std::string secret, std::string host);  // kGone

@@ -105,6 +105,9 @@ TEST_F(CommandTest, UsageErrorsAndNoCubeplane) {
   EXPECT_EQ(Run({"status", "--nonsense"}), kUsage);
   EXPECT_NE(err_.str().find("--nonsense is not expected here."), std::string::npos) << err_.str();
   EXPECT_EQ(Run({}, false), kUsage);
+  EXPECT_NE(err_.str().find("A command is missing."), std::string::npos) << err_.str();
+  EXPECT_EQ(Run({"nonsense"}, false), kUsage);
+  EXPECT_NE(err_.str().find("nonsense is no command."), std::string::npos) << err_.str();
   EXPECT_EQ(Run({"get", "pods"}), kUsage);
   EXPECT_EQ(Run({"status"}, false), kNoCubeplane);
   EXPECT_EQ(Run({"status", "--data", "/nonexistent"}, false), kNoCubeplane);

@@ -28,6 +28,8 @@ class Grammar {
   Options& options() { return options_; }
 
   Parsed Parse(std::vector<std::string> args) {
+    // The library says "a command is missing" of a word that is none.
+    const std::string first_word = args.empty() || args[0].starts_with("-") ? "" : args[0];
     try {
       std::ranges::reverse(args);
       app_.parse(args);
@@ -37,7 +39,7 @@ class Grammar {
       return {std::nullopt, Deepest(app_).help("", CLI::AppFormatMode::Normal), kDone};
     } catch (const CLI::Error& error) {
       const CLI::App& at = Deepest(app_);
-      std::string text = "cubeplane: " + Problem(error) + "\n";
+      std::string text = "cubeplane: " + Problem(error, first_word) + "\n";
       text += Say(language_, Text::kSeeHelp,
                   {{"command", at.get_parent() == nullptr ? "cubeplane" : "cubeplane " + CommandOf(app_)}}) +
               "\n";
@@ -73,7 +75,7 @@ class Grammar {
   }
 
   // The library's exceptions, in our words where a person meets them often.
-  std::string Problem(const CLI::Error& error) const {
+  std::string Problem(const CLI::Error& error, const std::string& first_word) const {
     if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
       std::string what = error.what();
       const size_t colon = what.rfind(": ");
@@ -82,6 +84,8 @@ class Grammar {
     }
     if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
       const bool command = std::string_view(error.what()).find("subcommand") != std::string_view::npos;
+      if (command && app_.get_subcommands().empty() && !first_word.empty())
+        return Say(language_, Text::kUnknownCommand, {{"what", first_word}});
       return command ? T(Text::kCommandMissing)
                      : Say(language_, Text::kOptionMissing, {{"what", error.what()}});
     }

@@ -36,6 +36,10 @@ std::string LabelValue(std::string_view text) {
   return value.substr(start);
 }
 
+bool IsOurs(const json::Value& object, std::string_view workload_uid) {
+  return object["metadata"]["labels"][kLabelWorkload].AsString() == workload_uid;
+}
+
 json::Object WorkloadLabels(const model::Workload& workload, std::string_view instance) {
   json::Object labels;
   labels.Set(kManagedBy, "cubeplane");

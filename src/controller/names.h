@@ -43,6 +43,9 @@ int32_t CurrentAttempt(const model::Workload& workload);
 // A label value made of any text: other characters become '-', cut to 63.
 std::string LabelValue(std::string_view text);
 
+// Whether the object carries that workload's UID in its labels.
+bool IsOurs(const json::Value& object, std::string_view workload_uid);
+
 // The labels that every object of a workload carries.
 json::Object WorkloadLabels(const model::Workload& workload, std::string_view instance);
 

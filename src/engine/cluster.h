@@ -37,7 +37,6 @@ struct Cluster {
 };
 
 // ---- metadata
-// -----------------------------------------------------------------------------------------------------
 
 inline const std::string& NameOf(const json::Value& object) { return object["metadata"]["name"].AsString(); }
 inline const std::string& NamespaceOf(const json::Value& object) {
@@ -63,7 +62,6 @@ json::Value OwnerReference(const Kind& kind, const json::Value& owner);
 ObjectKey KeyOf(const Kind& kind, const json::Value& object);
 
 // ---- status
-// -------------------------------------------------------------------------------------------------------
 
 // Sets one condition; lastTransitionTime moves only when the condition's status changes.
 void SetCondition(json::Value& status, std::string_view type, bool value, std::string_view reason,

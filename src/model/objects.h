@@ -42,7 +42,6 @@ struct Condition {
 };
 
 // ---- Project
-// ------------------------------------------------------------------------------------------------------
 
 enum class Role { kViewer, kMember, kLead };  // within a project; `admin` is a property of the user
 
@@ -89,7 +88,6 @@ struct Project {
 };
 
 // ---- Workloads
-// ----------------------------------------------------------------------------------------------------
 
 enum class WorkloadKind { kNotebook, kTrainingJob };
 

@@ -176,6 +176,35 @@ Reason ShortReason(const BindingView& view, const Short& line) {
   return {line.never && line.pool.empty() ? "quota_never" : code, std::move(params)};
 }
 
+// The most that may be asked for instead, over quota, pool and nodes; none when that would be nothing at all.
+std::optional<ResourceList> WhatFits(const Verdict& verdict) {
+  ResourceList fits;
+  for (const Short& line : verdict.shorts) {
+    if (!line.reduce) return std::nullopt;
+    const Quantity rest = Minus(line.requested, *line.reduce);
+    const auto known = fits.find(line.resource);
+    fits[line.resource] = known == fits.end() ? rest : std::min(known->second, rest);
+  }
+  for (const NodeShort& line : verdict.node_shorts) {
+    const std::string key = "requests." + line.resource;
+    const auto known = fits.find(key);
+    fits[key] = known == fits.end() ? line.largest : std::min(known->second, line.largest);
+  }
+  if (std::any_of(fits.begin(), fits.end(), [](const auto& line) { return line.second.IsZero(); }))
+    return std::nullopt;
+  return fits;
+}
+
+// "limits.cpu=3,requests.cpu=3", with the pool's lines behind its name.
+std::string RaisedLimits(const Verdict& verdict) {
+  ResourceList quota, pool;
+  for (const Short& line : verdict.shorts)
+    (line.pool.empty() ? quota : pool)[line.resource] = Plus(line.limited, line.raise);
+  std::string text = quota.empty() ? "" : ListText(quota);
+  if (!pool.empty()) text += (text.empty() ? "" : "; ") + verdict.pool + ": " + ListText(pool);
+  return text;
+}
+
 }  // namespace
 
 Result<Request> MakeRequest(const model::Workload& workload, const model::LimitRange& limits) {
@@ -286,24 +315,20 @@ std::vector<Reason> ReasonsOf(const BindingView& view, const Verdict& verdict) {
 }
 
 Error RefusalOf(const BindingView& view, const Verdict& verdict) {
-  const std::vector<Reason> reasons = ReasonsOf(view, verdict);
+  const std::optional<ResourceList> fits = WhatFits(verdict);
+  if (verdict.shorts.empty() || (!verdict.node_shorts.empty() && !fits)) {
+    // Not a matter of quota alone: the first rule's own sentence.
+    const std::vector<Reason> reasons = ReasonsOf(view, verdict);
+    const Reason first = reasons.empty() ? Reason{"internal_error", {}} : reasons.front();
+    return Error(Code::kQuotaExceeded, first.code, first.params,
+                 model::Render(first.code, first.params, model::Language::kEn));
+  }
   ResourceList requested, used, limited;
   for (const Short& line : verdict.shorts) {
     if (!line.pool.empty() && requested.contains(line.resource)) continue;
     requested[line.resource] = line.requested;
     used[line.resource] = line.used;
     limited[line.resource] = line.limited;
-  }
-  std::string next;
-  for (const Reason& reason : reasons) {
-    const std::string way_out = model::RenderNext(reason.code, reason.params, model::Language::kEn);
-    if (!way_out.empty()) next += " " + Bare(reason.params.front().second) + ": " + way_out;
-  }
-  if (verdict.shorts.empty()) {
-    // Not a matter of quota: the first rule's own sentence.
-    const Reason first = reasons.empty() ? Reason{"internal_error", {}} : reasons.front();
-    return Error(Code::kQuotaExceeded, first.code, first.params,
-                 model::Render(first.code, first.params, model::Language::kEn));
   }
   const bool only_pool = std::all_of(verdict.shorts.begin(), verdict.shorts.end(),
                                      [](const Short& s) { return !s.pool.empty(); });
@@ -312,9 +337,19 @@ Error RefusalOf(const BindingView& view, const Verdict& verdict) {
                    {"requested", ListText(requested)},
                    {"used", ListText(used)},
                    {"limited", ListText(limited)}};
-  std::string message = "exceeded quota: " + name + ", requested: " + ListText(requested) +
-                        ", used: " + ListText(used) + ", limited: " + ListText(limited) + "." + next;
-  return Error(Code::kQuotaExceeded, "quota_exceeded", std::move(params), std::move(message));
+  std::string code = "quota_exceeded";
+  if (!fits) code += "_full";
+  if (fits) params.emplace_back("fits", ListText(*fits));
+  if (!verdict.node_shorts.empty()) {
+    // More quota alone would not let it in.
+    code += "_node";
+    params.emplace_back("cluster", view.cluster);
+  } else {
+    params.emplace_back("raise", RaisedLimits(verdict));
+  }
+  std::string message = model::Render(code, params, model::Language::kEn) + ". " +
+                        model::RenderNext(code, params, model::Language::kEn);
+  return Error(Code::kQuotaExceeded, std::move(code), std::move(params), std::move(message));
 }
 
 }  // namespace cubeplane::scheduler

@@ -67,6 +67,9 @@ TEST(Decide, ARefusalNamesTheResourceAndTheSmallestChange) {
       refusal.message.starts_with("exceeded quota: quota-nlp, requested: requests.nvidia.com/gpu=2, "
                                   "used: requests.nvidia.com/gpu=7, limited: requests.nvidia.com/gpu=8"))
       << refusal.message;
+  EXPECT_EQ(
+      model::RenderNext(refusal.reason, refusal.params, model::Language::kEn),
+      "Ask for at most requests.nvidia.com/gpu=1, or have the limit raised to requests.nvidia.com/gpu=9.");
   const auto reasons = ReasonsOf(View(), verdict);
   ASSERT_EQ(reasons.size(), 1u);
   EXPECT_EQ(model::Render(reasons[0].code, reasons[0].params, model::Language::kEn),
@@ -163,6 +166,36 @@ TEST(Decide, WhatNoNodeHoldsNeverFits) {
   EXPECT_TRUE(verdict.never());
   EXPECT_EQ(RefusalOf(view, verdict).message,
             "One replica asks for 17 cpu, and the largest node in bj1 has 16.");
+}
+
+// The way out that a refusal names lets it in, whatever refused: quota, a full line, or the nodes as well.
+TEST(RefusalOf, NamesAWayOutThatHolds) {
+  const auto refuse = [](const BindingView& view, const char* cpu) {
+    Request request;
+    request.usage = {{"requests.cpu", Q(cpu)}, {"limits.cpu", Q(cpu)}};
+    request.pod_requests = {{"cpu", Q(cpu)}};
+    return RefusalOf(view, Decide(view, {}, request));
+  };
+  const auto next = [](const Error& error, model::Language language) {
+    return model::RenderNext(error.reason, error.params, language);
+  };
+  BindingView view = View();
+  view.pools.clear();
+  view.quota = {{"requests.cpu", Q("4")}, {"limits.cpu", Q("4")}};
+  view.used = {{"requests.cpu", Q("500m")}, {"limits.cpu", Q("1")}};
+  const Error over = refuse(view, "5");
+  EXPECT_EQ(next(over, model::Language::kEn),
+            "Ask for at most limits.cpu=3,requests.cpu=3500m, or have the limit raised to "
+            "limits.cpu=6,requests.cpu=5500m.");
+  EXPECT_EQ(next(over, model::Language::kZh),
+            "改为不超过 limits.cpu=3,requests.cpu=3500m，或把上限提高到 limits.cpu=6,requests.cpu=5500m。");
+  view.node_allocatable = {{{"cpu", Q("2")}}};
+  EXPECT_EQ(next(refuse(view, "5"), model::Language::kEn),
+            "Ask for at most limits.cpu=3,requests.cpu=2; no node of bj1 holds what was asked for.");
+  view.node_allocatable.clear();
+  view.used = view.quota;
+  EXPECT_EQ(next(refuse(view, "1"), model::Language::kEn),
+            "Try again once something has ended, or have the limit raised to limits.cpu=5,requests.cpu=5.");
 }
 
 TEST(MakeRequest, CountsEveryObjectThatTheControllerMakes) {

@@ -161,7 +161,7 @@ Result<void> CheckQuota(const Quota& quota, const ResourceList& delta) {
                    {"limited", ListText(limited)}};
   std::string message = "exceeded quota: " + quota.name + ", requested: " + ListText(requested) +
                         ", used: " + ListText(used) + ", limited: " + ListText(limited);
-  return Fail(Error(Code::kQuotaExceeded, "quota_exceeded", std::move(params), std::move(message)));
+  return Fail(Error(Code::kQuotaExceeded, "quota_refused", std::move(params), std::move(message)));
 }
 
 Result<std::vector<Quota>> AdmitPod(const std::vector<Quota>& quotas, const PodResources& pod) {

@@ -82,7 +82,6 @@ class Ledger {
   async::Task<Result<void>> Load();
 
   // ---- Reading: the state of the last commit
-  // -----------------------------------------------------------------------
   ProjectPtr FindProject(std::string_view name) const;
   std::vector<ProjectPtr> Projects() const;
   WorkloadPtr Find(const WorkloadKey& key) const;

@@ -21,7 +21,6 @@ Result<Workload> Parse(const storage::IdempotencyRow& row) {
 }
 
 // ---- Creating
-// ---------------------------------------------------------------------------------------------------------
 
 // The limit range whose defaults count: of the cluster that was asked for, or of the first binding.
 model::LimitRange LimitsFor(const Line& line, const Workload& workload) {
@@ -112,7 +111,6 @@ Result<Changed<Workload>> Create(storage::Txn& txn, const Decision& decision, Wo
 }
 
 // ---- Updating
-// ---------------------------------------------------------------------------------------------------------
 
 // What was left out means: as it is.
 void FillFromStored(Workload& sent, const Workload& stored) {
@@ -182,7 +180,6 @@ Result<Changed<Workload>> Update(storage::Txn& txn, const Decision& decision, Wo
 }
 
 // ---- Stopping, starting, deleting
-// -------------------------------------------------------------------------------------
 
 Result<Workload> Stop(storage::Txn& txn, const Decision& decision, WorkloadRecord& record) {
   Workload& workload = record.workload;

@@ -2,6 +2,7 @@
 """Bad input at the command line of a real installation: the path of the field, what was found, what is allowed; nothing stored."""
 
 import json
+import re
 import unittest
 
 from world import InstallationTest, manifest_job
@@ -59,8 +60,13 @@ class BadInput(InstallationTest):
         big["spec"]["resources"] = {"cpu": "3", "memory": "1Gi"}
         code, _, said = self.plane.cli("apply", "-f", "-", stdin=json.dumps(big), check=False)
         self.assertEqual(7, code, said)
-        self.assertIn("3", said)
-        self.assertIn("2", said)
+        for words in ("requested: limits.cpu=3,requests.cpu=3", "used: ", "limited: limits.cpu=2,requests.cpu=2"):
+            self.assertIn(words, said)
+        fits = re.search(r"Ask for at most limits\.cpu=([\dm]+),requests\.cpu=\1[,;]", said)
+        self.assertTrue(fits, said)
+        big["spec"]["resources"]["cpu"] = fits.group(1)
+        self.plane.cli("apply", "-f", "-", stdin=json.dumps(big))
+        self.plane.cli("delete", "notebook/big", "-p", "demo", "--yes")
 
     def test_a_strangers_project_is_not_found(self):
         code, _, _ = self.plane.cli("get", "project", "none", check=False)

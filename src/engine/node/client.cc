@@ -43,7 +43,6 @@ struct Client::Core : std::enable_shared_from_this<Core> {
       : executor(executor), socket(std::move(socket)), wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
   // ---- on the executor
-  // ---------------------------------------------------------------------------------------------
 
   void OnMessage(const Value& message) {
     if (ended) return;
@@ -91,7 +90,6 @@ struct Client::Core : std::enable_shared_from_this<Core> {
   }
 
   // ---- on the thread
-  // -----------------------------------------------------------------------------------------------
 
   void RunThread() {
     SystemRandom random;

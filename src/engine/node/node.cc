@@ -115,7 +115,6 @@ class Node {
 
  private:
   // ---- the loop
-  // ----------------------------------------------------------------------------------------------------
 
   void Step() {
     std::vector<pollfd> polls = {{signals_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
@@ -185,7 +184,6 @@ class Node {
   }
 
   // ---- supervisors
-  // -------------------------------------------------------------------------------------------------
 
   bool Attach(const std::string& uid) {
     auto control = ConnectUnix(ControlSocket(store_.node(), uid), SOCK_SEQPACKET);
@@ -231,7 +229,6 @@ class Node {
   }
 
   // ---- starts
-  // ------------------------------------------------------------------------------------------------------
 
   Result<void> BeginStart(const ClientConnection& client, const Value& request) {
     PodFile pod{store_.node(), {}};
@@ -283,7 +280,6 @@ class Node {
   }
 
   // ---- clients
-  // -----------------------------------------------------------------------------------------------------
 
   void Accept() {
     Fd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));

@@ -260,7 +260,6 @@ TEST(Node, LogsAndDoorsAreTheControlPlanesToRead) {
 }
 
 // ---- walls
-// ---------------------------------------------------------------------------------------------------------
 
 TEST(Walls, PodsOfTwoTenantsDoNotMeet) {
   RealHarness node;
@@ -353,7 +352,6 @@ TEST(Walls, APodCannotChangeItsFirewall) {
 }
 
 // ---- without root
-// --------------------------------------------------------------------------------------------------
 
 TEST(UserMode, RunsPodsWithoutRoot) {
   RealHarness node(12345);

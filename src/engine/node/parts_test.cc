@@ -38,7 +38,6 @@ class TempFolder {
 };
 
 // ---- door
-// ----------------------------------------------------------------------------------------------------------
 
 std::string Request(const std::string& headers) {
   return "GET /lab?x=1 HTTP/1.1\r\nHost: a\r\n" + headers + "\r\n";
@@ -105,7 +104,6 @@ TEST(DoorRequest, CountsBodiesAndNothingBehindThem) {
 }
 
 // ---- archive
-// -------------------------------------------------------------------------------------------------------
 
 TEST(Archive, UnpacksFilesFoldersAndInnerLinks) {
   const TempFolder folder;
@@ -154,7 +152,6 @@ TEST(Archive, RefusesBombsAndDamage) {
 }
 
 // ---- log
-// -----------------------------------------------------------------------------------------------------------
 
 TEST(LogFile, WritesCriLinesAndCutsLongOnes) {
   const TempFolder folder;
@@ -196,7 +193,6 @@ TEST(LogFile, StopsReadingWhenTheBucketIsEmpty) {
 }
 
 // ---- checks, codec, rules
-// ------------------------------------------------------------------------------------------
 
 TEST(Spec, RunSurvivesItsJson) {
   PodRun run = ShellPod("u", "x");

@@ -91,7 +91,6 @@ class Supervisor {
 
  private:
   // ---- start
-  // -------------------------------------------------------------------------------------------------------
 
   void Begin() {
     NetworkPlan plan{pod_.run.tenant.uid, std::move(resources_.door_listener), 0, "",
@@ -120,7 +119,6 @@ class Supervisor {
   }
 
   // ---- one turn of the loop
-  // ----------------------------------------------------------------------------------------
 
   void Step() {
     const size_t allowance = log_.Allowance();
@@ -185,7 +183,6 @@ class Supervisor {
   }
 
   // ---- the payload
-  // -------------------------------------------------------------------------------------------------
 
   void ReadLog(Fd& pipe, LogFile::Stream stream, size_t allowance) {
     char buffer[kReadBytes];
@@ -318,7 +315,6 @@ class Supervisor {
   }
 
   // ---- readiness
-  // ---------------------------------------------------------------------------------------------------
 
   void StartProbe(Mono now) {
     auto socket = network_.ProbeSocket();
@@ -337,7 +333,6 @@ class Supervisor {
   }
 
   // ---- the node
-  // ----------------------------------------------------------------------------------------------------
 
   void AcceptNode() {
     Fd node(accept4(resources_.control_listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
