@@ -4,10 +4,13 @@
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+from test_parts import Run
 
 PROJECT = """
 cmake_minimum_required(VERSION 3.25)
@@ -90,6 +93,19 @@ class House(unittest.TestCase):
         self.assertEqual(1, code)
         self.assertIn("Nowhere.NoTest does not exist", said)
         self.assertIn("names no check", said)
+
+    def test_what_is_skipped_has_failed(self):
+        tests = Run(False, "/usr", self.folder)
+        tests.logs, tests.part = self.folder, "house"
+        self.write("skips.py", "import unittest\nclass T(unittest.TestCase):\n    @unittest.skip('no root')\n    def test_a(self):\n        pass\n"
+                               "    def test_b(self):\n        pass\nunittest.main()\n")
+        tests.unittest("skipped_python", self.folder / "skips.py", {}, 60)
+        report = '{"testsuites":[{"testsuite":[{"classname":"T","name":"A","result":"SKIPPED"},{"classname":"T","name":"B","result":"COMPLETED"}]}]}'
+        self.write("skips.sh", f"echo '{report}' > ${{1#--gtest_output=json:}}\n")
+        tests.gtest("skipped_cpp", ["sh", self.folder / "skips.sh"])
+        tests.gtest("without_report", ["true"])
+        tests.check("not_there", ["/nonexistent/tool"])
+        self.assertEqual([(1, 1), (1, 1), (0, 1), (0, 1)], [(result["passed"], result["failed"]) for result in tests.results])
 
 
 if __name__ == "__main__":

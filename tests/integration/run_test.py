@@ -81,6 +81,18 @@ def listening_beyond_loopback(marks):
     return found
 
 
+def kinds_by_root(mark):
+    """Names of this installation's processes, in two lists: those of root, and the others."""
+    kinds = ([], [])
+    for pid in processes(contains=mark):
+        try:
+            name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+            kinds[os.stat(f"/proc/{pid}").st_uid != 0].append(name)
+        except OSError:
+            continue
+    return kinds
+
+
 class FirstRun(unittest.TestCase):
     def test_it_shows_everything_stays_until_ctrl_c_and_finds_it_again(self):
         plane = make_plane()
@@ -96,6 +108,11 @@ class FirstRun(unittest.TestCase):
         self.assertTrue(pathlib.Path(model).is_file(), model)
         self.assertEqual(1, len(re.findall("admin password", first.text("err"))), "the password is shown once")
         self.assertEqual([], listening_beyond_loopback(plane.marks()))
+        of_root, others = kinds_by_root(plane.data)
+        # The parent that only waits, the node process and its supervisors.
+        self.assertEqual(1, of_root.count("cubeplane"), of_root)
+        self.assertFalse(set(of_root) & {"haproxy", "jupyter-lab"}, of_root)
+        self.assertTrue({"cubeplane", "haproxy"} <= set(others), others)
         browser = Origin(link)
         self.assertEqual(303, browser.redeem(link)[1].status)
         self.assertEqual(200, browser.navigate("/lab").status)

@@ -123,8 +123,16 @@ def integration_environment(run):
     return {"CUBEPLANE_BINARY": str(ROOT / "build/release/src/cmd/cubeplane"), "CUBEPLANE_ENVIRONMENT": run.environment}
 
 
+# What the summary of `./run --once --json` must hold.
+SUMMARY = """import json, sys
+facts = json.load(sys.stdin)
+print(json.dumps(facts, indent=1))
+sys.exit(not (facts["ok"] and facts["steps"] and facts["seconds"] > 0 and facts["accuracy"] > 0.9 and facts["address"].startswith("http://localhost:")))
+"""
+
+
 def part_once(run):
-    run.check("run_once", [ROOT / "run", "--once", "--json"], seconds=300)
+    run.check("run_once", ["bash", "-o", "pipefail", "-c", f"./run --once --json | /usr/bin/python3 -c '{SUMMARY}'"], seconds=300)
 
 
 def part_days(run):
