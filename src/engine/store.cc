@@ -94,7 +94,11 @@ Result<void> Store::Execute(const char* sql) {
 }
 
 Result<void> Store::Load() {
+  // Before the first look: the sole user of a database in WAL mode needs no file of shared memory, so that a
+  // full disk does not keep it from opening.
+  RETURN_IF_ERROR(Execute("PRAGMA locking_mode=EXCLUSIVE;"));
   const int64_t id = PragmaInt(db_, "PRAGMA application_id");
+  if (id < 0 && sqlite3_errcode(db_) != SQLITE_NOTADB) return Fail(SqlError(db_, "reading its header"));
   const int64_t schema = PragmaInt(db_, "PRAGMA user_version");
   if (id != kApplicationId && !(id == 0 && schema == 0)) {
     return Fail(Code::kInvalid, "the engine database is damaged or belongs to another program");
@@ -104,12 +108,13 @@ Result<void> Store::Load() {
                                     "; this program knows up to " + std::to_string(kSchema) +
                                     ": use the newer program");
   }
-  RETURN_IF_ERROR(
-      Execute("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"));
-  RETURN_IF_ERROR(Execute(kCreateTables));
-  const std::string mark = "PRAGMA application_id=" + std::to_string(kApplicationId) +
-                           "; PRAGMA user_version=" + std::to_string(kSchema);
-  RETURN_IF_ERROR(Execute(mark.c_str()));
+  RETURN_IF_ERROR(Execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"));
+  // One that is marked has its tables: opening it writes nothing, which a full disk would refuse.
+  if (id != kApplicationId || schema != kSchema) {
+    const std::string mark = "PRAGMA application_id=" + std::to_string(kApplicationId) +
+                             "; PRAGMA user_version=" + std::to_string(kSchema) + ";";
+    RETURN_IF_ERROR(Execute(("BEGIN IMMEDIATE;" + std::string(kCreateTables) + mark + "COMMIT;").c_str()));
+  }
   revision_ = first_revision_ = PragmaInt(db_, "SELECT revision FROM meta");
   Statement rows;
   const char* sql = "SELECT resource, namespace, name, value FROM objects";
