@@ -112,11 +112,45 @@ async::Task<Result<void>> LogKeeper::Copy(std::string name_space, std::string po
   co_return finished;
 }
 
+void LogKeeper::SweepHourly(const Clock& clock, Duration retention) {
+  group_.Spawn(Sweep(clock, retention));
+}
+
+async::Task<void> LogKeeper::Sweep(const Clock& clock, Duration retention) {
+  const Time wall_start = clock.Now();
+  const Mono mono_start = clock.MonoNow();
+  for (;;) {
+    const Time before = wall_start + (clock.MonoNow() - mono_start) - retention;
+    const size_t removed =
+        co_await pool_.Run([folder = folder_, before] { return RemoveOldLogs(folder, before); });
+    if (removed > 0) {
+      log::Info("logs whose time was over were removed", {{"files", std::to_string(removed)}});
+    }
+    const bool go_on = co_await async::Sleep(executor_, std::chrono::hours(1), group_.token());
+    if (!go_on) co_return;
+  }
+}
+
 async::Task<void> LogKeeper::Stop() {
   // A pod that is still in its grace is followed again after the next start; what is there until then is not
   // lost.
   following_.clear();
+  group_.Stop();
   co_return;
+}
+
+size_t RemoveOldLogs(const std::string& folder, Time before) {
+  size_t removed = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string extension = entry.path().extension();
+    struct stat found {};
+    if ((extension != ".log" && extension != ".part") || lstat(entry.path().c_str(), &found) != 0) continue;
+    const Time written(std::chrono::seconds(found.st_mtim.tv_sec) +
+                       std::chrono::nanoseconds(found.st_mtim.tv_nsec));
+    if (S_ISREG(found.st_mode) && written < before && unlink(entry.path().c_str()) == 0) ++removed;
+  }
+  return removed;
 }
 
 }  // namespace cubeplane::controller::workload
