@@ -8,10 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 
 #include "async/loop.h"
@@ -25,8 +25,7 @@
 namespace cubeplane::cmd {
 namespace {
 
-constexpr int kMaxRestarts = 10;  // of a killed child within kRestartWindow
-constexpr time_t kRestartWindow_s = 300;
+constexpr Duration kStartTime = std::chrono::seconds(20);  // an exit within it is a fault at start
 constexpr int kStopSeconds = 20;
 
 int Say(const Error& error) {
@@ -108,21 +107,24 @@ bool NodeIsUp(const Places& places, pid_t node) {
   return false;
 }
 
+// How long to wait before a child is started again: 0.3 s, doubling to 30 s while it keeps ending, anew after
+// a quiet while. Never gives up: a full disk or a missing program may come right, and nobody else would start
+// it.
 class Restarts {
  public:
-  // True while a killed child may be started once more.
-  bool Allow() {
-    const time_t now = time(nullptr);
-    if (now - window_ > kRestartWindow_s) {
-      window_ = now;
-      count_ = 0;
-    }
-    return ++count_ <= kMaxRestarts;
+  Duration Next(Mono now) {
+    if (now - last_ > kQuiet) wait_ = kFirst;
+    last_ = now;
+    const Duration wait = wait_;
+    wait_ = std::min(kLongest, wait_ * 2);
+    return wait;
   }
 
  private:
-  time_t window_ = 0;
-  int count_ = 0;
+  static constexpr Duration kFirst = std::chrono::milliseconds(300), kLongest = std::chrono::seconds(30),
+                            kQuiet = std::chrono::minutes(2);
+  Mono last_{};
+  Duration wait_ = kFirst;
 };
 
 void End(pid_t child) {
@@ -149,6 +151,16 @@ void PrintGuarantees() {
   }
 }
 
+// Waits; true as soon as TERM, INT or HUP comes. A SIGCHLD that comes meanwhile is looked for by the caller's
+// next waitpid.
+bool StopAskedWithin(const sigset_t& watched, Duration wait) {
+  sigset_t stops = watched;
+  sigdelset(&stops, SIGCHLD);
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(wait);
+  const timespec time{.tv_sec = seconds.count(), .tv_nsec = (wait - seconds).count()};
+  return sigtimedwait(&stops, nullptr, &time) > 0;
+}
+
 int Watch(const UpOptions& options, const Places& places) {
   sigset_t watched;
   sigemptyset(&watched);
@@ -162,39 +174,39 @@ int Watch(const UpOptions& options, const Places& places) {
     return 1;
   }
   pid_t plane = StartPlane(options, places);
+  const pid_t first_plane = plane;
+  SystemClock clock;
   Restarts restarts;
-  int code = 0;
-  for (bool stopping = false; !stopping;) {
+  const Mono started = clock.MonoNow();
+  for (;;) {
     int signal = 0;
     sigwait(&watched, &signal);
     if (signal != SIGCHLD) break;
     int status;
     for (pid_t ended; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
       const bool killed = WIFSIGNALED(status);
-      if (ended == plane && !killed) {
-        code = WEXITSTATUS(status);
-        plane = -1;
-        stopping = true;
-      } else if (ended == plane || ended == node) {
-        const bool is_node = ended == node;
-        std::fprintf(stderr, "cubeplane: the %s has ended (%s %d); starting it again, work goes on\n",
-                     is_node ? "node process" : "control plane", killed ? "signal" : "code",
-                     killed ? WTERMSIG(status) : WEXITSTATUS(status));
-        if (!restarts.Allow()) {
-          std::fprintf(stderr, "cubeplane: it ended too often, giving up; work goes on\n");
-          (is_node ? node : plane) = -1;
-          code = 1;
-          stopping = true;
-          break;
-        }
-        usleep(300'000);
-        (is_node ? node : plane) = is_node ? StartNode(options, places) : StartPlane(options, places);
+      // A fault at start has said its sentence and ends all; later ones do not (decision 6).
+      if (ended == first_plane && !killed && clock.MonoNow() - started < kStartTime) {
+        End(node);
+        return WEXITSTATUS(status);
       }
+      if (ended != plane && ended != node) continue;
+      const bool is_node = ended == node;
+      const Duration wait = restarts.Next(clock.MonoNow());
+      std::fprintf(stderr, "cubeplane: the %s has ended (%s %d); starting it again in %s, work goes on\n",
+                   is_node ? "node process" : "control plane", killed ? "signal" : "code",
+                   killed ? WTERMSIG(status) : WEXITSTATUS(status),
+                   wait < std::chrono::seconds(1) ? "a moment" : FormatDuration(wait).c_str());
+      if (StopAskedWithin(watched, wait)) {
+        End(is_node ? plane : node);
+        return 0;
+      }
+      (is_node ? node : plane) = is_node ? StartNode(options, places) : StartPlane(options, places);
     }
   }
   End(plane);
   End(node);
-  return code;
+  return 0;
 }
 
 Result<void> EndGateway(const Places& places) {

@@ -72,6 +72,14 @@ void CountRestarts(const model::Workload& workload, const json::Value& pod, Stat
   patch.restarts += replaced ? 1 + patch.pod_restarts : std::max(0, patch.pod_restarts - known.pod_restarts);
 }
 
+// Words of the kubelet for a container whose program did not run, or of whose end nothing is known: its exit
+// code says nothing about the program.
+bool NeverSpoke(const std::string& word) { return word == "StartError" || word == "ContainerStatusUnknown"; }
+
+const std::string& FirstOf(const json::Value& a, const json::Value& b) {
+  return a.AsString().empty() ? b.AsString() : a.AsString();
+}
+
 EndDecision EndOfPod(const json::Value& pod) {
   EndDecision end;
   const json::Value& ended = Terminated(pod);
@@ -90,10 +98,10 @@ EndDecision EndOfPod(const json::Value& pod) {
     end.reason = {
         "out_of_memory",
         {{"limit", pod.At("spec.containers.0.resources.limits.memory").AsString()}, {"code", code}}};
-  } else if (ended.IsNull()) {
+  } else if (ended.IsNull() || NeverSpoke(ended["reason"].AsString())) {
     end.reason = {"pod_failed",
-                  {{"word", pod.At("status.reason").AsString()},
-                   {"message", Cut(pod.At("status.message").AsString())}}};
+                  {{"word", FirstOf(pod.At("status.reason"), ended["reason"])},
+                   {"message", Cut(FirstOf(pod.At("status.message"), ended["message"]))}}};
   } else {
     end.reason = {"program_failed", {{"code", code}}};
   }

@@ -96,6 +96,18 @@ TEST(DecideTraining, MemoryIsNamedWhenItWasTheCause) {
   EXPECT_EQ(Decide(Job(Phase::kRunning), seen, kNow).end.reason.code, "program_failed");
 }
 
+TEST(DecideTraining, AProgramThatNeverRanIsNotBlamed) {
+  Seen seen = Nothing();
+  seen.pod = PodIn(
+      "Failed", R"({"terminated":{"exitCode":128,"reason":"StartError","message":"image x is not here"}})");
+  const model::Reason unknown_image = Decide(Job(Phase::kRunning), seen, kNow).end.reason;
+  EXPECT_EQ(unknown_image.code, "pod_failed");
+  EXPECT_EQ(unknown_image.params.back().second, "image x is not here");
+  seen.pod = PodIn("Failed", R"({"terminated":{"exitCode":137,"reason":"ContainerStatusUnknown"}})");
+  seen.pod.MakeObject()["status"].Set("reason", "NodeLost");
+  EXPECT_EQ(Decide(Job(Phase::kRunning), seen, kNow).end.reason.params.front().second, "NodeLost");
+}
+
 TEST(DecideTraining, StoppingDeletesThePodOnceAndEndsStopped) {
   Seen seen = Nothing();
   seen.pod = PodIn("Running", R"({"running":{"startedAt":"2027-01-15T08:00:00Z"}})");

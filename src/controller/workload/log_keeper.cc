@@ -112,9 +112,7 @@ async::Task<Result<void>> LogKeeper::Copy(std::string name_space, std::string po
   co_return finished;
 }
 
-void LogKeeper::SweepHourly(const Clock& clock, Duration retention) {
-  group_.Spawn(Sweep(clock, retention));
-}
+void LogKeeper::SweepHourly(const Clock& clock, Duration retention) { group_.Spawn(Sweep(clock, retention)); }
 
 async::Task<void> LogKeeper::Sweep(const Clock& clock, Duration retention) {
   const Time wall_start = clock.Now();
@@ -144,7 +142,7 @@ size_t RemoveOldLogs(const std::string& folder, Time before) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     const std::string extension = entry.path().extension();
-    struct stat found {};
+    struct stat found{};
     if ((extension != ".log" && extension != ".part") || lstat(entry.path().c_str(), &found) != 0) continue;
     const Time written(std::chrono::seconds(found.st_mtim.tv_sec) +
                        std::chrono::nanoseconds(found.st_mtim.tv_nsec));
