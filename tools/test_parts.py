@@ -89,9 +89,11 @@ class Run:
         # After the test's own folder and what it asked for.
         environment = {**environment, "PYTHONPATH": ":".join(filter(None, [environment.get("PYTHONPATH"), site]))}
         code, output, took = self._execute(name, [sys.executable, path, "-v"], environment, seconds)
-        ran = re.search(r"^Ran (\d+) tests?", output, re.M)
-        count = int(ran.group(1)) if ran else 0
-        bad = sum(int(number) for number in re.findall(r"(?:failures|errors|skipped|unexpected successes)=(\d+)", output))
+        # The last verdict is its own: a test may print those of others.
+        ran = re.findall(r"^Ran (\d+) tests?", output, re.M)
+        verdict = re.findall(r"^(?:OK|FAILED)(?: \((.*)\))?$", output, re.M)
+        count = int(ran[-1]) if ran and verdict else 0
+        bad = sum(int(number) for number in re.findall(r"(?:failures|errors|skipped|unexpected successes)=(\d+)", verdict[-1] if verdict else ""))
         if code != 0 or count == 0:
             bad = max(bad, 1)
         self._result(name, max(count - bad, 0), bad, took, output)

@@ -196,7 +196,7 @@ async::Task<Answer> GetResult(Context& context) {
 async::Task<Answer> OpenNotebook(Context& context) {
   const Result<state::WorkloadPtr> found = FindWorkload(context);
   CO_RETURN_IF_ERROR(found);
-  const state::WorkloadPtr workload = *found;
+  const state::WorkloadPtr& workload = *found;
   if (workload->status.phase != model::Phase::kRunning || workload->status.address.empty()) {
     co_return Fail(Error(
         Code::kConflict, "workload_not_running",

@@ -149,7 +149,7 @@ TEST_F(Pods, ThatRanAndAreUnknownToTheRuntimeAreLostNotRunAgain) {
   Pass(std::chrono::seconds(1));
   const std::string uid = UidOf(PodAt("train"));
   Kill();
-  Await(runtime_.Remove(uid, true));
+  ASSERT_TRUE(Await(runtime_.Remove(uid, true)));
   Boot();
   EXPECT_EQ(Phase("train"), "Failed");
   EXPECT_EQ(PodAt("train")["status"]["reason"].AsString(), "NodeLost");

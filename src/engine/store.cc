@@ -211,7 +211,8 @@ Result<ObjectPtr> Store::Update(const ObjectKey& key, json::Value object) {
 Result<ObjectPtr> Store::Delete(const ObjectKey& key) {
   ObjectPtr previous = Get(key);
   if (!previous) return Fail(Code::kNotFound, key.resource + " \"" + key.name + "\" not found");
-  return Write(Change::Type::kDeleted, key, *previous, std::move(previous));
+  json::Value object = *previous;
+  return Write(Change::Type::kDeleted, key, std::move(object), std::move(previous));
 }
 
 Result<ObjectPtr> Store::Write(Change::Type type, const ObjectKey& key, json::Value object,

@@ -32,8 +32,8 @@ class PipedBody final : public BodyStream {
  public:
   PipedBody(async::Executor& executor, std::shared_ptr<Connection> connection)
       : executor_(executor), connection_(std::move(connection)) {}
-  async::Task<Result<std::string>> Read();
-  void Close();
+  async::Task<Result<std::string>> Read() override;
+  void Close() override;
 
   // False when the reader lags so far behind that no more should be read from the network.
   bool Push(std::string piece);

@@ -95,7 +95,7 @@ struct Style {
 void NewLine(std::string& out, const Style& style, int level) {
   if (style.indent < 0) return;
   out += '\n';
-  out.append(static_cast<size_t>(style.indent * level), ' ');
+  out.append(static_cast<size_t>(style.indent) * static_cast<size_t>(level), ' ');
 }
 
 void Append(std::string& out, const Value& value, const Style& style, int level);

@@ -214,7 +214,7 @@ class World {
   void LosePod() {
     const std::vector<std::string> running = runtime_.running();
     if (running.empty()) return;
-    const std::string uid = running[random_.Below(running.size())];
+    const std::string& uid = running[random_.Below(running.size())];
     Trace("supervisor killed");
     runtime_.KillPod(uid);
   }

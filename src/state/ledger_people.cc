@@ -59,10 +59,11 @@ void BeginWaiting(Workload& workload, size_t ahead, Time now) {
   status.phase = Phase::kWaiting;
   status.waiting_since = now;
   status.place = static_cast<int32_t>(ahead) + 1;
-  status.reason = {"waits_in_line",
-                   {{"place", std::to_string(status.place)},
-                    {"project", workload.metadata.project},
-                    {"ahead", std::to_string(ahead)}}};
+  status.reason = ahead == 0 ? model::Reason{"first_in_line", {{"project", workload.metadata.project}}}
+                             : model::Reason{"waits_in_line",
+                                             {{"place", std::to_string(status.place)},
+                                              {"project", workload.metadata.project},
+                                              {"ahead", std::to_string(ahead)}}};
   status.details.clear();
 }
 
