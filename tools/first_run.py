@@ -193,7 +193,7 @@ def summary(arguments, plane, steps, facts, problem):
     if problem:
         facts["problem"] = problem
         facts["data"] = plane.data
-        facts["said"] = [line for line in plane.errors if "assword" not in line][-20:]
+        facts["said"] = [line for line in plane.errors if not any(word in line for word in ("assword", "密码"))][-20:]
     if arguments.json:
         print(json.dumps(facts, ensure_ascii=False, indent=2))
         return

@@ -79,9 +79,9 @@ Result<ServiceUser> FindServiceUser(const std::string& name) {
   if (geteuid() != 0) return ServiceUser{"", geteuid(), getegid()};
   const passwd* entry = getpwnam(name.c_str());
   if (!entry) {
-    return Fail(Code::kInvalid, "there is no user " + name +
-                                    " on this machine: make it with `useradd --system " + name +
-                                    "`, or name another with --service-user");
+    return Fail(Error(Code::kInvalid, "service_user_missing", {{"user", name}},
+                      "there is no user " + name + " on this machine: make it with `useradd --system " +
+                          name + "`, or name another with --service-user"));
   }
   if (entry->pw_uid == 0) return Fail(Code::kInvalid, "the service user must not be root");
   return ServiceUser{name, entry->pw_uid, entry->pw_gid};
@@ -132,8 +132,8 @@ Result<Places> Prepare(const std::string& data, const std::string& service_user,
   const std::string marker = places.data + "/instance.json";
   if (access(marker.c_str(), F_OK) != 0 && !IsEmpty(places.data)) {
     return Fail(
-        Code::kForbidden,
-        places.data + " holds other things and no cubeplane: name an empty or new folder with --data");
+        Error(Code::kForbidden, "data_folder_not_ours", {{"path", places.data}},
+              places.data + " holds other things and no cubeplane: name an empty or new folder with --data"));
   }
   const uid_t owner = places.root ? 0 : geteuid();
   const gid_t group = places.service.gid;
@@ -186,10 +186,11 @@ Result<DataLock> DataLock::Take(const Places& places) {
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     close(fd);
     const std::optional<pid_t> holder = Holder(places);
-    return Fail(Code::kAlreadyExists,
-                places.data + " is in use by another cubeplane" +
-                    (holder ? " (process " + std::to_string(*holder) + ")" : std::string()) +
-                    ": stop it, or name another folder with --data");
+    const std::string process = holder ? std::to_string(*holder) : "?";
+    return Fail(Error(Code::kAlreadyExists, "data_folder_in_use",
+                      {{"path", places.data}, {"process", process}},
+                      places.data + " is in use by another cubeplane (process " + process +
+                          "): stop it, or name another folder with --data"));
   }
   const std::string text = std::to_string(getpid()) + "\n";
   if (ftruncate(fd, 0) != 0 || pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "cli/exit_codes.h"
+#include "cli/texts.h"
 #include "cmd/up.h"
 #include "engine/pki.h"
 #include "json/json.h"
@@ -292,13 +293,16 @@ async::Task<int> Live(Plane& plane, async::OneShot<bool> stop) {
   int code = 0;
   if (started) {
     if (!plane.new_password().empty()) {
-      std::fprintf(stderr, "admin password (shown once): %s\n", plane.new_password().c_str());
+      std::fprintf(
+          stderr, "%s\n",
+          cli::Say(cli::LanguageOfEnvironment(), cli::Text::kUpPassword, {{"password", plane.new_password()}})
+              .c_str());
     }
     std::fprintf(stdout, "ready %s\n", plane.url().c_str());
     std::fflush(stdout);
     co_await stop.Wait();
   } else {
-    std::fprintf(stderr, "cubeplane: %s\n", started.error().message.c_str());
+    std::fprintf(stderr, "cubeplane: %s\n", SentenceOf(started.error()).c_str());
     code = cli::ExitFor(HttpStatus(started.error().code), started.error().reason);
   }
   co_await plane.Stop();

@@ -16,6 +16,7 @@
 
 #include "async/loop.h"
 #include "cli/exit_codes.h"
+#include "cli/texts.h"
 #include "engine/node/guarantees.h"
 #include "engine/node/node.h"
 #include "engine/node/sweep.h"
@@ -28,8 +29,15 @@ namespace {
 constexpr Duration kStartTime = std::chrono::seconds(20);  // an exit within it is a fault at start
 constexpr int kStopSeconds = 20;
 
+std::string Words(cli::Text text, const cli::TextParams& params = {}) {
+  return cli::Say(cli::LanguageOfEnvironment(), text, params);
+}
+void Tell(cli::Text text, const cli::TextParams& params = {}) {
+  std::fprintf(stderr, "%s\n", Words(text, params).c_str());
+}
+
 int Say(const Error& error) {
-  std::fprintf(stderr, "cubeplane: %s\n", error.message.c_str());
+  std::fprintf(stderr, "cubeplane: %s\n", SentenceOf(error).c_str());
   return cli::ExitFor(HttpStatus(error.code), error.reason);
 }
 
@@ -84,7 +92,7 @@ pid_t StartPlane(const UpOptions& options, const Places& places) {
   const pid_t child = fork();
   if (child != 0) return child;
   if (!DropRights(places)) {
-    std::fprintf(stderr, "cubeplane: root could not be given up, so nothing is started\n");
+    Tell(cli::Text::kUpNoDrop);
     _exit(1);
   }
   // After the change of user: it erases the signal of the parent's death.
@@ -142,12 +150,12 @@ void End(pid_t child) {
 
 // What this machine can hold of limits and walls, so that nobody has to find out later.
 void PrintGuarantees() {
-  std::fprintf(stderr, "what this machine holds for each workload:\n");
+  Tell(cli::Text::kUpHolds);
   for (const engine::node::Guarantee& row : engine::node::Guarantees()) {
-    const char* hold = row.hold == engine::node::Hold::kHard     ? "held"
-                       : row.hold == engine::node::Hold::kPartly ? "partly"
-                                                                 : "not";
-    std::fprintf(stderr, "  %-10s %-7s %s\n", row.what.c_str(), hold, row.how.c_str());
+    const cli::Text hold = row.hold == engine::node::Hold::kHard     ? cli::Text::kUpHard
+                           : row.hold == engine::node::Hold::kPartly ? cli::Text::kUpPartly
+                                                                     : cli::Text::kUpNot;
+    std::fprintf(stderr, "  %-10s %s  %s\n", row.what.c_str(), Words(hold).c_str(), row.how.c_str());
   }
 }
 
@@ -193,10 +201,12 @@ int Watch(const UpOptions& options, const Places& places) {
       if (ended != plane && ended != node) continue;
       const bool is_node = ended == node;
       const Duration wait = restarts.Next(clock.MonoNow());
-      std::fprintf(stderr, "cubeplane: the %s has ended (%s %d); starting it again in %s, work goes on\n",
-                   is_node ? "node process" : "control plane", killed ? "signal" : "code",
-                   killed ? WTERMSIG(status) : WEXITSTATUS(status),
-                   wait < std::chrono::seconds(1) ? "a moment" : FormatDuration(wait).c_str());
+      const std::string how = killed ? "signal " + std::to_string(WTERMSIG(status))
+                                     : "code " + std::to_string(WEXITSTATUS(status));
+      Tell(cli::Text::kUpAgain,
+           {{"part", Words(is_node ? cli::Text::kUpNode : cli::Text::kUpPlane)},
+            {"how", how},
+            {"wait", wait < std::chrono::seconds(1) ? Words(cli::Text::kUpMoment) : FormatDuration(wait)}});
       if (StopAskedWithin(watched, wait)) {
         End(is_node ? plane : node);
         return 0;
@@ -225,6 +235,13 @@ Result<void> EndGateway(const Places& places) {
 
 }  // namespace
 
+std::string SentenceOf(const Error& error) {
+  if (!model::HasReason(error.reason)) return error.message;
+  const model::Language language = cli::LanguageOfEnvironment();
+  const std::string next = model::RenderNext(error.reason, error.params, language);
+  return model::Render(error.reason, error.params, language) + (next.empty() ? "" : " " + next);
+}
+
 int UpMain(int argc, char** argv) {
   const Result<UpOptions> options = ParseOptions(argc, argv, 2);
   if (!options) return Say(options.error());
@@ -246,22 +263,20 @@ int DownMain(int argc, char** argv) {
   const Result<UpOptions> options = ParseOptions(argc, argv, 2);
   if (!options) return Say(options.error());
   if (options->help) {
-    std::fputs(
-        "cubeplane down [--data DIR]: end the control plane, all its work and its gateway; files stay\n",
-        stdout);
+    std::puts(Words(cli::Text::kDownHelp).c_str());
     return 0;
   }
   const Result<Places> places = Open(options->data);
   if (!places) return Say(places.error());
   if (const std::optional<pid_t> holder = DataLock::Holder(*places)) {
-    std::fprintf(stderr, "stopping the control plane (process %d)\n", *holder);
+    Tell(cli::Text::kDownStopping, {{"pid", std::to_string(*holder)}});
     if (kill(*holder, SIGTERM) != 0 && errno == EPERM) {
       return Say(Error(Code::kForbidden, "process " + std::to_string(*holder) + " belongs to another user"));
     }
     for (int i = 0; i < kStopSeconds * 40 && DataLock::Holder(*places); ++i) usleep(25'000);
     if (DataLock::Holder(*places)) return Say(Error(Code::kTimeout, "the control plane does not stop"));
   }
-  std::fprintf(stderr, "ending all work\n");
+  Tell(cli::Text::kDownWork);
   const Result<void> swept = engine::node::SweepInstance(places->data);
   const Result<void> ended = EndGateway(*places);
   if (!swept) return Say(swept.error());
@@ -269,7 +284,7 @@ int DownMain(int argc, char** argv) {
   std::error_code ignored;
   std::filesystem::remove_all(places->run, ignored);
   std::filesystem::remove(places->endpoint_file(), ignored);
-  std::fprintf(stderr, "all has ended; files stay in %s\n", places->data.c_str());
+  Tell(cli::Text::kDownDone, {{"data", places->data}});
   return 0;
 }
 

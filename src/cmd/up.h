@@ -1,6 +1,9 @@
 // `cubeplane up` and `cubeplane down`.
 #pragma once
 
+#include <string>
+
+#include "base/error.h"
 #include "cmd/options.h"
 #include "cmd/places.h"
 
@@ -12,6 +15,10 @@ namespace cubeplane::cmd {
 int UpMain(int argc, char** argv);
 // Ends everything of one installation: control plane, pods, HAProxy, sockets. Files stay.
 int DownMain(int argc, char** argv);
+
+// The error's sentence in the language of the environment where it has one (a code of api/reasons.yaml), else
+// its English text.
+std::string SentenceOf(const Error& error);
 
 // The control plane itself, in a process of its own, until TERM or INT (plane.cc). Gives the exit code.
 int RunPlane(const UpOptions& options, const Places& places);

@@ -106,7 +106,7 @@ class Plane:
                     print(line, end="", file=os.sys.stderr, flush=True)
 
     def last_error(self):
-        said = [line for line in self.errors if line.strip() and "assword" not in line]
+        said = [line for line in self.errors if line.strip() and not any(word in line for word in ("assword", "密码"))]
         return said[-1].removeprefix("cubeplane: ") if said else ""
 
     def running(self):
