@@ -221,6 +221,20 @@ TEST_F(CommandTest, FollowedLogGoesOnAfterABrokenStream) {
   EXPECT_GE(streams, 2);
 }
 
+TEST_F(CommandTest, ALogThatIsWholeIsFollowedByTheResult) {
+  api_.On("GET /api/v1/projects/demo/trainingjobs/digits", 200,
+          R"({"kind":"TrainingJob","metadata":{"name":"digits","project":"demo"},)"
+          R"("status":{"phase":"succeeded","result":{"accuracy":0.97}}})");
+  api_.On("GET /api/v1/projects/demo/trainingjobs/digits/log", [](const http::Request&) {
+    http::Response response;
+    response.body = "one\n";
+    return response;
+  });
+  EXPECT_EQ(Run({"logs", "job/digits", "-p", "demo"}), kDone) << err_.str();
+  EXPECT_EQ(out_.str(), "one\n");
+  EXPECT_NE(err_.str().find(R"({"accuracy":0.97})"), std::string::npos) << err_.str();
+}
+
 TEST_F(CommandTest, ANameIsLookedForAmongAllKinds) {
   api_.On("GET /api/v1/projects/demo/notebooks/nb", 200,
           R"({"kind":"Notebook","metadata":{"name":"nb","project":"demo"},"status":{"phase":"running"}})");

@@ -3,6 +3,7 @@
 #include "cli/log_cursor.h"
 #include "cli/print.h"
 #include "cli/width.h"
+#include "json/json.h"
 
 namespace cubeplane::cli {
 namespace {
@@ -11,6 +12,14 @@ using std::chrono::milliseconds;
 
 bool IsOver(const std::string& phase) {
   return phase == "succeeded" || phase == "failed" || phase == "stopped";
+}
+
+// What the job left as its result, behind its log; to stderr, so that stdout stays the log alone.
+void TellResult(Context& context, const json::Value& object) {
+  const json::Value& result = object.At("status.result");
+  if (result.IsNull() || !IsOver(object.At("status.phase").AsString())) return;
+  const std::string text = result.IsString() ? result.AsString() : json::Write(result);
+  if (!text.empty()) context.terminal.err << context.T(Text::kFieldResult) << ' ' << Printable(text) << '\n';
 }
 
 // Follows one workload over attempts, restarts of the control plane and broken connections.
@@ -99,6 +108,7 @@ class Follower {
     const std::string why = ReasonText(context_.terminal, found_.object.At("status.reason"));
     context_.terminal.err << Printable(found_.ref.Shown()) << ": " << PhaseWord(context_.terminal, Phase())
                           << (why.empty() ? "" : ". " + Printable(why)) << '\n';
+    TellResult(context_, found_.object);
     return Phase() == "failed" ? kFailed : kDone;
   }
 
@@ -135,6 +145,7 @@ Outcome<Exit> RunLogs(Context& context) {
   }));
   context.terminal.out << std::flush;
   if (!whole) return Fail(kNoCubeplane, context.T(Text::kCutShort));
+  TellResult(context, found[0].object);
   return kDone;
 }
 
