@@ -79,6 +79,19 @@ TEST(Codec, ReadsTheTrainingJobOfTheDesign) {
   EXPECT_TRUE(Validate(*job));
 }
 
+// Left out means the default; a zero that somebody wrote is not silently another size.
+TEST(Codec, RefusesAWrittenZero) {
+  const auto value =
+      json::Parse(R"({"apiVersion":"cubeplane.io/v1","kind":"Notebook","metadata":{"name":"nb","project":"p"},
+      "spec":{"resources":{"cpu":0,"memory":"0Gi"}}})");
+  ASSERT_TRUE(value);
+  const auto workload = ParseWorkload(*value);
+  ASSERT_FALSE(workload);
+  ASSERT_EQ(workload.error().fields.size(), 2u);
+  EXPECT_EQ(workload.error().fields[0].path, "spec.resources.cpu");
+  EXPECT_EQ(workload.error().fields[1].found, "0");
+}
+
 TEST(Codec, NamesEveryUnknownFieldAndGuessesWhatWasMeant) {
   const auto job = ParseObject(Yaml(R"(
 apiVersion: cubeplane.io/v1

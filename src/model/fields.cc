@@ -27,7 +27,7 @@ Fields::Fields(const json::Value& value, std::string path, Problems& problems)
   if (value.IsObject()) {
     object_ = &value.AsObject();
   } else if (!value.IsNull()) {
-    problems_.Add(path_.empty() ? "." : path_, FoundText(value), "an object");
+    problems_.Add(path_.empty() ? "body" : path_, FoundText(value), "an object");
   }
 }
 
@@ -152,6 +152,14 @@ void Fields::Read(std::string_view name, std::optional<Quantity>& out) {
   const json::Value* value = Take(name);
   if (value == nullptr) return;
   if (auto quantity = ReadQuantity(*value, Path(name))) out = *quantity;
+}
+
+void Fields::ReadPositive(std::string_view name, Quantity& out, std::string_view allowed) {
+  std::optional<Quantity> written;
+  Read(name, written);
+  if (!written) return;
+  if (written->IsZero()) problems_.Add(Path(name), "0", std::string(allowed));
+  out = *written;
 }
 
 void Fields::Read(std::string_view name, std::optional<Time>& out) {

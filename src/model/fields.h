@@ -38,6 +38,8 @@ class Fields {
   void Read(std::string_view name, StringMap& out);
   void Read(std::string_view name, std::vector<std::string>& out);
   void Read(std::string_view name, std::optional<GpuRequest>& out);
+  // As Read, but a written-out 0 is a problem: it is not the same as leaving the member out.
+  void ReadPositive(std::string_view name, Quantity& out, std::string_view allowed);
   // A number written as a string, as Kubernetes writes resourceVersion.
   void ReadNumberText(std::string_view name, int64_t& out);
   // Any members, in their order, texts only (the parameters of a reason).

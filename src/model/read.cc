@@ -82,8 +82,8 @@ void ReadProjectStatus(Fields& fields, ProjectStatus& status) {
 }
 
 void ReadResources(Fields& fields, Resources& resources) {
-  fields.Read("cpu", resources.cpu);
-  fields.Read("memory", resources.memory);
+  fields.ReadPositive("cpu", resources.cpu, "more than 0, such as 500m or 2");
+  fields.ReadPositive("memory", resources.memory, "more than 0, such as 512Mi or 64Gi");
   fields.Read("cpuRequest", resources.cpu_request);
   fields.Read("memoryRequest", resources.memory_request);
   fields.Read("gpu", resources.gpu);
@@ -212,7 +212,7 @@ Result<Object> ReadObject(const json::Value& value, const std::vector<std::strin
   Problems problems;
   Object object;
   if (!value.IsObject()) {
-    problems.Add(".", FoundText(value), "an object with apiVersion, kind, metadata and spec");
+    problems.Add("body", FoundText(value), "an object with apiVersion, kind, metadata and spec");
     return Fail(problems.ToError());
   }
   {
