@@ -262,19 +262,12 @@ bool CanListen(uint16_t port) {
 
 }  // namespace
 
-Result<uint16_t> FreePort(uint16_t wanted, bool must) {
-  if (CanListen(wanted)) return wanted;
-  if (must) {
-    return Fail(
-        Code::kAlreadyExists,
-        "port " + std::to_string(wanted) +
-            " is taken on 127.0.0.1 or ::1: choose another with --port, or stop the program that has it");
-  }
-  for (uint16_t port = wanted; port < 65000 && port < wanted + 200; ++port) {
+Result<uint16_t> FreePort(uint16_t from) {
+  for (uint16_t port = from; port < 65000 && port < from + 200; ++port) {
     if (CanListen(port)) return port;
   }
   return Fail(Code::kAlreadyExists,
-              "no port from " + std::to_string(wanted) + " on is free: choose one with --port");
+              "no port from " + std::to_string(from) + " on is free: choose one with --port");
 }
 
 }  // namespace cubeplane::cmd

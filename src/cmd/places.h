@@ -74,8 +74,8 @@ Result<std::string> KeyFile(const Places& places, const std::string& name, Rando
 Result<void> WriteFile(const std::string& path, const std::string& text, mode_t mode);
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes);
 
-// A port on 127.0.0.1 and ::1 that nobody listens on at the moment; `wanted` first. kAlreadyExists when
-// `must` and it is taken.
-Result<uint16_t> FreePort(uint16_t wanted, bool must);
+// The first port from `from` on that nobody listens on at the moment, on 127.0.0.1 nor on ::1. kAlreadyExists
+// when none of 200 is free.
+Result<uint16_t> FreePort(uint16_t from);
 
 }  // namespace cubeplane::cmd

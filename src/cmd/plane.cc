@@ -144,7 +144,7 @@ async::Task<Result<void>> Plane::StartGateway() {
     if (started) break;
     if (must || started.error().code != Code::kAlreadyExists) co_return started;
     // Nobody asked for this very port: another one serves as well, and is said.
-    Result<uint16_t> other = FreePort(static_cast<uint16_t>(port_ + 1), false);
+    Result<uint16_t> other = FreePort(static_cast<uint16_t>(port_ + 1));
     CO_RETURN_IF_ERROR(other);
     log::Warn("the port is taken, another one is used",
               {{"taken", std::to_string(port_)}, {"used", std::to_string(*other)}});

@@ -117,19 +117,6 @@ Result<void> Aggregate(const Words& words) {
   return Fail(Error(Code::kForbidden, "limit_range_refused", {{"message", text}}, text));
 }
 
-ResourceList ReadList(const json::Value& value, const std::string& path, model::Problems& problems) {
-  ResourceList list;
-  for (const auto& [key, amount] : value.AsObject()) {
-    const std::string text = model::FoundText(amount);
-    if (auto quantity = Quantity::Parse(text)) {
-      list[key] = *quantity;
-    } else {
-      problems.Add(path + "[" + key + "]", text, "a quantity such as 2, 500m or 64Gi");
-    }
-  }
-  return list;
-}
-
 // SetDefaults_LimitRangeItem.
 void FillSilentDefaults(LimitItem& item) {
   if (item.type != "Container") return;

@@ -16,17 +16,10 @@ Quantity RoundUpToMilli(const Quantity& amount) {
   return Quantity::FromNano((amount.nano() / kNanoPerMilli + away) * kNanoPerMilli, amount.format());
 }
 
-ResourceList ReadList(const json::Value& value, const std::string& path, model::Problems& problems) {
-  ResourceList list;
-  for (const auto& [key, amount] : value.AsObject()) {
-    const std::string text = model::FoundText(amount);
-    const auto quantity = Quantity::Parse(text);
-    if (quantity) {
-      list[key] = RoundUpToMilli(*quantity);
-    } else {
-      problems.Add(path + "[" + key + "]", text, "a quantity such as 2, 500m or 64Gi");
-    }
-  }
+// As the API server's defaulting leaves the amounts of a pod.
+ResourceList ReadRounded(const json::Value& value, const std::string& path, model::Problems& problems) {
+  ResourceList list = ReadList(value, path, problems);
+  for (auto& [name, amount] : list) amount = RoundUpToMilli(amount);
   return list;
 }
 
@@ -37,8 +30,8 @@ std::vector<ContainerResources> ReadContainers(const json::Value& list, const st
     const std::string place = path + "[" + std::to_string(containers.size()) + "].resources.";
     ContainerResources& container = containers.emplace_back();
     container.name = value["name"].AsString();
-    container.requests = ReadList(value["resources"]["requests"], place + "requests", problems);
-    container.limits = ReadList(value["resources"]["limits"], place + "limits", problems);
+    container.requests = ReadRounded(value["resources"]["requests"], place + "requests", problems);
+    container.limits = ReadRounded(value["resources"]["limits"], place + "limits", problems);
     container.sidecar = value["restartPolicy"].AsString() == "Always";
   }
   return containers;
@@ -117,12 +110,12 @@ Result<PodResources> ReadPodResources(const json::Value& pod) {
   PodResources resources;
   resources.init_containers = ReadContainers(spec["initContainers"], "spec.initContainers", problems);
   resources.containers = ReadContainers(spec["containers"], "spec.containers", problems);
-  resources.overhead = ReadList(spec["overhead"], "spec.overhead", problems);
+  resources.overhead = ReadRounded(spec["overhead"], "spec.overhead", problems);
   if (spec["resources"].Contains("requests")) {
-    resources.pod_requests = ReadList(spec["resources"]["requests"], "spec.resources.requests", problems);
+    resources.pod_requests = ReadRounded(spec["resources"]["requests"], "spec.resources.requests", problems);
   }
   if (spec["resources"].Contains("limits")) {
-    resources.pod_limits = ReadList(spec["resources"]["limits"], "spec.resources.limits", problems);
+    resources.pod_limits = ReadRounded(spec["resources"]["limits"], "spec.resources.limits", problems);
   }
   resources.has_deadline = spec["activeDeadlineSeconds"].AsInt(-1) >= 0;
   resources.priority_class = spec["priorityClassName"].AsString();
@@ -261,6 +254,19 @@ Result<void> AddTo(ResourceList& sums, const ResourceList& list) {
     place->second = *sum;
   }
   return {};
+}
+
+ResourceList ReadList(const json::Value& value, const std::string& path, model::Problems& problems) {
+  ResourceList list;
+  for (const auto& [key, amount] : value.AsObject()) {
+    const std::string text = model::FoundText(amount);
+    if (auto quantity = Quantity::Parse(text)) {
+      list[key] = *quantity;
+    } else {
+      problems.Add(path + "[" + key + "]", text, "a quantity such as 2, 500m or 64Gi");
+    }
+  }
+  return list;
 }
 
 }  // namespace cubeplane::scheduler

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "json/value.h"
 #include "model/objects.h"
+#include "model/problems.h"
 
 namespace cubeplane::scheduler {
 
@@ -65,5 +66,9 @@ Quantity FromBaseUnits(std::string_view key, int64_t units);
 std::string ListText(const ResourceList& list);
 // sums[k] += list[k] for every k of `list`.
 Result<void> AddTo(ResourceList& sums, const ResourceList& list);
+
+// Name to amount, as `spec.hard` and the lists of a LimitRange have them; what is no quantity becomes a
+// problem at `path[name]`.
+ResourceList ReadList(const json::Value& value, const std::string& path, model::Problems& problems);
 
 }  // namespace cubeplane::scheduler

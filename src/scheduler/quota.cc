@@ -79,19 +79,6 @@ Result<std::vector<Quota>> Charge(const std::vector<Quota>& quotas, const std::v
   return charged;
 }
 
-ResourceList ReadList(const json::Value& value, const std::string& path, model::Problems& problems) {
-  ResourceList list;
-  for (const auto& [key, amount] : value.AsObject()) {
-    const std::string text = model::FoundText(amount);
-    if (auto quantity = Quantity::Parse(text)) {
-      list[key] = *quantity;
-    } else {
-      problems.Add(path + "[" + key + "]", text, "a quantity such as 2, 500m or 64Gi");
-    }
-  }
-  return list;
-}
-
 }  // namespace
 
 Result<Quota> ReadQuota(const json::Value& value) {

@@ -176,10 +176,8 @@ class World {
     process_->requests().Spawn(Create(this, process_.get(), NewCall(), std::move(wanted)));
   }
   static async::Task<void> Create(World* world, Process* process, state::Call call, model::Workload wanted) {
-    ++world->report_.unknown;
     const std::string name = wanted.metadata.name;
     auto created = co_await process->ledger().CreateWorkload(std::move(call), std::move(wanted));
-    --world->report_.unknown;
     world->Trace(name + (created ? " accepted" : " refused: " + created.error().message));
     if (created) {
       ++world->report_.accepted;

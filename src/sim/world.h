@@ -30,7 +30,7 @@ struct Settings {
 struct Report {
   std::vector<std::string> violations;  // at most kMaxViolations
   std::string trace;                    // a line per thing that happened, the same for the same seed
-  int kills = 0, accepted = 0, refused = 0, unknown = 0, ended = 0, runs = 0;
+  int kills = 0, accepted = 0, refused = 0, runs = 0;
 };
 
 Report Simulate(const Settings& settings);
